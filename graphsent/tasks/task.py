@@ -96,8 +96,8 @@ class Task(ABC):
         corpora: Suitable corpora, the preferred one first.
         examples: ``"trees"`` (or sentences, without trees), ``"pairs"`` of trees, or n-best
             ``"lists"``. Models declare what they learn from, see :class:`~graphsent.models.Model`.
-        selection_metric: Key of :meth:`metrics` by which the best model is chosen on dev; higher
-            is better. By default ``"accuracy"`` or ``"pearson"``.
+        selection_metric: Key of :meth:`metrics` by which the best model is chosen on dev, unless a
+            run selects another; higher is better. By default ``"accuracy"`` or ``"pearson"``.
         tokenizer: Splits raw text into words as in the corpora, one of
             :data:`graphsent.tokenizers.TOKENIZERS`; models of words save it, for raw text in
             prediction.

@@ -11,6 +11,7 @@ from pytorch_lightning import Callback, LightningModule, Trainer
 from graphsent._files import atomic_path
 from graphsent.training.directory import RunDirectory
 from graphsent.training.figures import figures
+from graphsent.training.selection import Selection
 
 __all__ = ["EpochKeeper"]
 
@@ -20,12 +21,12 @@ _DIGITS = 6
 class EpochKeeper(Callback):
     """Saves the history, the best model and the last state of a run; applies early stopping.
 
-    The best epoch is the first with the highest dev figure. The history is part of the checkpoint,
+    The history is part of the checkpoint,
     and everything else is derived from it, so resuming restores the state of the callback.
 
     Args:
         run: The run directory.
-        selection_metric: Name of the task's metric by which the best epoch is selected.
+        selection: How the best epoch is selected.
         patience: Stop after this many epochs without a new best one; 0 disables early stopping.
         echo: Called with a line after each epoch.
         on_epoch: Called with the history after each epoch.
@@ -34,14 +35,14 @@ class EpochKeeper(Callback):
     def __init__(
         self,
         run: RunDirectory,
-        selection_metric: str,
+        selection: Selection,
         patience: int,
         echo: Callable[[str], None],
         on_epoch: Callable[[list[dict[str, Any]]], None],
     ) -> None:
         super().__init__()
         self._run = run
-        self._key = f"dev_{selection_metric}"
+        self._selection = selection
         self._patience = patience
         self._echo = echo
         self._on_epoch = on_epoch
@@ -50,9 +51,9 @@ class EpochKeeper(Callback):
         self.history: list[dict[str, Any]] = []
 
     @property
-    def best(self) -> dict[str, Any]:
+    def best(self) -> Mapping[str, Any]:
         """The entry of the best epoch in the history."""
-        return max(self.history, key=lambda entry: entry[self._key])  # the first of ties
+        return self._selection.best(self.history)
 
     def describe_interruption(self) -> str:
         """The message to the user after an interruption."""
@@ -111,7 +112,7 @@ class EpochKeeper(Callback):
 
     def _ordered(self, metrics: Mapping[str, Any]) -> dict[str, float]:
         """The metrics, loss and selection metric first, rounded to single precision."""
-        names = dict.fromkeys(("loss", self._key, *metrics))
+        names = dict.fromkeys(("loss", f"dev_{self._selection.metric}", *metrics))
         return {name: round(float(metrics[name]), _DIGITS) for name in names}
 
 

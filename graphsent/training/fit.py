@@ -73,7 +73,7 @@ def fit(
     if options.loss_nodes == "all" and not isinstance(train, ShardedExamples):
         train = model.training_examples(train)
     batches = TreeDataModule(model, train, dev, options)
-    keeper = EpochKeeper(run, task.selection_metric, options.patience, echo, on_epoch)
+    keeper = EpochKeeper(run, setting.selection, options.patience, echo, on_epoch)
     bar = [EpochBar()] if progress else []
     interruption = Interruption(keeper.describe_interruption)
     with (

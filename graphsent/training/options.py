@@ -16,8 +16,9 @@ from graphsent.training.batching import BATCHINGS
 from graphsent.training.errors import TrainingError
 from graphsent.training.schedules import SCHEDULES
 
-__all__ = ["TrainingOptions"]
+__all__ = ["OF_TASK", "TrainingOptions"]
 
+OF_TASK = "auto"  # selects the best epoch by the task's own metric
 _LARGEST = 3e38  # of float32
 # Larger values would be mistakes; torch accepts no larger seeds.
 _MOST = {
@@ -98,6 +99,11 @@ class TrainingOptions:
         "all",
         "Compute the loss over all labelled phrases, or over whole sentences only.",
         ("all", "root"),
+    )
+    select: str = _option(
+        OF_TASK,
+        "Metric of dev by which the best epoch is selected, such as macro_f1 or mse; auto is the "
+        "task's own: accuracy, Pearson correlation, or F1.",
     )
     patience: int = _option(
         0, "Early stopping: epochs without a better dev figure; 0 turns it off."

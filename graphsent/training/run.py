@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -195,7 +195,8 @@ def _lead(
             model.to(options.device)
             model.keep_features(setting.data.splits["test"])
             model.engine = options.engine
-            results["test"] = evaluate(model, setting.task, setting.data.splits["test"])
+            found = evaluate(model, setting.task, setting.data.splits["test"])
+            results["test"] = setting.selection.first(found)
             results["test_seconds"] = round(time.perf_counter() - start, 2)
     run.check_held()
     results["finished"] = True
@@ -224,8 +225,7 @@ def _threads(number: int) -> Iterator[None]:
 
 def _outcome(setting: Setting, history: list[dict[str, Any]]) -> dict[str, Any]:
     """The results of the epochs so far."""
-    key = f"dev_{setting.task.selection_metric}"
-    best = max(history, key=lambda entry: entry[key])
+    best = setting.selection.best(history)
     return {
         "best_epoch": best["epoch"],
         "dev": _dev_figures(best),
@@ -245,7 +245,7 @@ def _tokenizer_before(config: RunConfig) -> str | None:
     return "whitespace" if model_class(config.model).tokenizer is not None else None
 
 
-def _dev_figures(entry: dict[str, Any]) -> dict[str, float]:
+def _dev_figures(entry: Mapping[str, Any]) -> dict[str, float]:
     return {
         name.removeprefix("dev_"): value for name, value in entry.items() if name.startswith("dev_")
     }

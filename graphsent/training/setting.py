@@ -41,6 +41,7 @@ from graphsent.training.inputs import InputOptions
 from graphsent.training.loggers import check_logger
 from graphsent.training.optimizers import encoder_parameters, word_tables
 from graphsent.training.own_model import check_model
+from graphsent.training.selection import Selection, selection_of
 from graphsent.training.streaming import stream_data
 
 __all__ = [
@@ -60,6 +61,7 @@ class Setting:
         task: The task.
         data: Its examples.
         model: The initialized model.
+        selection: How the best epoch is selected.
         facts: Facts about all of this for ``results.json``.
     """
 
@@ -67,6 +69,7 @@ class Setting:
     task: Task
     data: TaskData
     model: Model
+    selection: Selection
     facts: dict[str, Any]
 
 
@@ -91,7 +94,7 @@ def prepare(
         ParserFailed: The parser does not work.
         ModuleNotFoundError: The package of the logger is not installed.
         TrainingError: There is no such device; or the model is not for this task, has no such
-            option, or cannot use the vectors.
+            option, or cannot use the vectors; or the task has no such metric.
     """
     trainer_devices(config.training)
     check_logger(config.training)
@@ -107,13 +110,14 @@ def prepare(
     echo(f"data: {data.source.summary()}")
     if "test" not in data.splits:
         echo("there is no test split: the model is evaluated on dev alone")
+    selection = selection_of(task, config.training.select)
     if config.task == "own" and not config.stream:  # that would read all shards
         for split, number in texts_in_train(data.splits).items():
             if number:
                 echo(_in_train(split, number, len(data.splits[split])))
     if task.goal == "regression":
         for split in ("train", "dev"):
-            check_scores(split, data.splits[split], task.selection_metric)
+            check_scores(split, data.splits[split], selection.metric)
     vocab, vectors = build_vocabulary(
         data.splits["train"],
         chain(data.splits["dev"], data.splits.get("test", ())),
@@ -159,7 +163,8 @@ def prepare(
         model.keep_features(examples, lambda done: echo(f"features of {done:,} sentences computed"))
     sizes = count_parameters(model)
     echo(_describe_sizes(config.model, sizes, len(vocab)))
-    return Setting(config, task, data, model, {**_versions(), **config.to_dict(), **facts, **sizes})
+    facts = {**_versions(), **config.to_dict(), **facts, **sizes}
+    return Setting(config, task, data, model, selection, facts)
 
 
 def resolved(config: RunConfig) -> RunConfig:

@@ -117,6 +117,24 @@ def test_without_a_test_split_only_dev_is_evaluated(tsv, tmp_path, capsys):
     assert "there is no dev split: train with --dev FILE" in capsys.readouterr().err
 
 
+def test_the_metric_that_selects_the_epoch(tsv, tmp_path, capsys):
+    out = tmp_path / "run"
+    flags = [f"--train={tsv}", *NBOW, f"--out={out}"]
+    assert main(["train", *flags, "--select=f1"]) == 2
+    error = capsys.readouterr().err
+    assert "select: unknown metric 'f1': expected one of auto, accuracy, macro_f1" in error
+    assert main(["train", *flags, "--select=macro_f1", "--test"]) == 0
+    printed = capsys.readouterr().out
+    assert "dev macro F1 " in printed
+    assert "test: macro F1 " in printed
+    assert RunConfig.load(out / "config.yaml").training.select == "macro_f1"
+    with pytest.raises(SystemExit, match="2"):
+        main(["train", f"--resume={out}", "--epochs=2", "--select=accuracy"])
+    assert "--select cannot change with --resume" in capsys.readouterr().err
+    assert main(["train", f"--resume={out}", "--epochs=2"]) == 0
+    assert "dev macro F1 " in capsys.readouterr().out
+
+
 def test_folds_of_own_data_hold_out_each_line_once(tsv, tmp_path, capsys):
     out = tmp_path / "folds"
     flags = [f"--train={tsv}", *NBOW, f"--out={out}"]
