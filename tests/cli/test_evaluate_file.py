@@ -109,6 +109,7 @@ def test_files_that_are_refused(run, trained, tmp_path, capsys):
     cases = [
         (run, ["--test=", "--split=test"], "--test: expected a value, got an empty one"),
         (run, [f"--test={other}", "--split=dev"], "--test FILE and --split dev are mutually"),
+        (run, [f"--test={other}", "--encoding=latin-1"], "read in the encoding of the run"),
         (run, [f"--test-trees={other}"], "--test-trees needs --test FILE"),
         (run, [f"--test={other}", f"--json={other}"], "would overwrite an input"),
         (trained, [f"--test={other}"], "for models of your own data, but the task is sst5"),

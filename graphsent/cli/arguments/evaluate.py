@@ -31,6 +31,7 @@ def add_arguments(parser: Any) -> None:
     """Declares the command's arguments."""
     for name in ("--label-column", "--text-column"):
         parser.hints[name] = ": a run reads the columns that it was trained with"
+    parser.hints["--encoding"] = ": a file is read in the encoding of the run"
     parser.add_argument(
         "run", type=str, metavar="RUN", help="Run directory, or directory of several runs."
     )
