@@ -20,7 +20,7 @@ from graphsent.cli.request import Request, check_out, load_requested, request_of
 from graphsent.cli.streams import (
     Answered,
     answered,
-    reader_of_texts,
+    reading_of,
     singles_in,
 )
 from graphsent.cli.tally import Tally, say
@@ -61,7 +61,7 @@ def write(model: Model, request: Request, arguments: Any) -> Tally:
         raise UsageError(f"the model {model.name!r} reranks parses and cannot encode sentences")
     tally = Tally(_COMMAND, model, strict=arguments.strict, listed=arguments.unknown)
     source = request.single(model)
-    pieces = singles_in(source, reader_of_texts(_COMMAND, model, arguments), arguments)
+    pieces = singles_in(source, reading_of(_COMMAND, model, arguments))
 
     def encode(sentences: list[Any]) -> np.ndarray:
         return model.encode(sentences, arguments.batch_size, show_progress_bar=False)

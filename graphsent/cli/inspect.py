@@ -147,7 +147,7 @@ def _curves(arguments: Any) -> _Finding:
 
 def _corpus(arguments: Any, model: Any) -> Sequence[Any]:
     if arguments.file is not None:
-        return sentences_from(arguments.file, _tokenize(model))
+        return sentences_from(arguments.file, _tokenize(model), model.label_names)
     directory = RunDirectory(arguments.run)
     if not directory.config.is_file():
         raise UsageError(
@@ -161,9 +161,9 @@ def _corpus(arguments: Any, model: Any) -> Sequence[Any]:
     return [each for split in data.splits.values() for each in split]
 
 
-def _tokenize(model: Any) -> Callable[[str], list[str]]:
-    """The tokenizer of raw text; for models that read trees, splitting at whitespace."""
-    return getattr(model, "tokenize", str.split)
+def _tokenize(model: Any) -> Callable[[str], list[str]] | None:
+    """The tokenizer of raw text; None for models that read trees."""
+    return getattr(model, "tokenize", None)
 
 
 def _chosen_sentence(arguments: Any, model: Any) -> Any:
@@ -171,9 +171,11 @@ def _chosen_sentence(arguments: Any, model: Any) -> Any:
         raise UsageError("expected a file or --sentence, got both")
     if arguments.sentence is not None:
         text = arguments.sentence
-        sentences: Sequence[Any] = parse_sentences(text, "--sentence", _tokenize(model))
+        sentences: Sequence[Any] = parse_sentences(
+            text, "--sentence", _tokenize(model), model.label_names
+        )
     else:
-        sentences = sentences_from(arguments.file or "-", _tokenize(model))
+        sentences = sentences_from(arguments.file or "-", _tokenize(model), model.label_names)
     number = 1 if arguments.number is None else arguments.number
     if not 1 <= number <= len(sentences):
         raise DataError(f"no sentence {number}: there are {len(sentences)}")

@@ -17,7 +17,7 @@ from graphsent.cli.streams import (
     Input,
     answered,
     pairs_in,
-    reader_of_texts,
+    reading_of,
     singles_in,
 )
 from graphsent.cli.tally import Tally, say
@@ -64,14 +64,14 @@ def write(model: Model, request: Request, arguments: Any) -> Tally:
     form = _format(arguments)
     _check_format(model, form)
     tally = Tally(_COMMAND, model, strict=arguments.strict, listed=arguments.unknown)
-    read_texts = reader_of_texts(_COMMAND, model, arguments)
+    reading = reading_of(_COMMAND, model, arguments)
     pieces: Iterable[list[Input]]
     if isinstance(model, RelatednessModel):
         first, second = request.pair(model)
-        pieces = pairs_in((first, second), read_texts, arguments, tally)
+        pieces = pairs_in((first, second), reading, tally)
     else:
         first = request.single(model)
-        pieces = singles_in(first, read_texts, arguments)
+        pieces = singles_in(first, reading)
     if form in _TREES:
         pieces = _trees_alone(pieces, form)
     in_full = model if _in_full(request, arguments) else None

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from graphsent.cli.own_tasks import import_from_here
 from graphsent.cli.tally import Tally, say
-from graphsent.cli.trees_in import Given, ReadTexts, Source, given_in, name_of
+from graphsent.cli.trees_in import Given, Reading, ReadTexts, Source, given_in, name_of
 from graphsent.cli.usage import UsageError
 from graphsent.errors import GraphsentError, GraphsentWarning
 from graphsent.models import Sentence
@@ -21,7 +21,7 @@ __all__ = [
     "Input",
     "answered",
     "pairs_in",
-    "reader_of_texts",
+    "reading_of",
     "singles_in",
 ]
 
@@ -54,7 +54,17 @@ class Answered(NamedTuple):
     errors: tuple[str, ...] = ()
 
 
-def reader_of_texts(command: str, model: Any, arguments: Any) -> ReadTexts | None:
+def reading_of(command: str, model: Any, arguments: Any) -> Reading:
+    """How the model reads the inputs of a command."""
+    return Reading(
+        _reader_of_texts(command, model, arguments),
+        model.label_names,
+        arguments.input,
+        arguments.text_column or (),
+    )
+
+
+def _reader_of_texts(command: str, model: Any, arguments: Any) -> ReadTexts | None:
     """The function by which the model reads raw text; None if it reads only trees."""
     if model.tree_kind == "words" and not (arguments.parser or model.reads_text):
         return _noting_tabs(
@@ -106,26 +116,21 @@ def _say_warnings(command: str, caught: Sequence[warnings.WarningMessage]) -> No
             say(command, str(warning.message))
 
 
-def singles_in(
-    source: Source, read_texts: ReadTexts | None, arguments: Any
-) -> Iterator[list[Input]]:
+def singles_in(source: Source, reading: Reading) -> Iterator[list[Input]]:
     """Streams single inputs of a model, in pieces, see :func:`given_in`."""
-    for piece in given_in(source, read_texts, arguments.input, arguments.text_column or ()):
+    for piece in given_in(source, reading):
         yield [Input(each.line, each.content, _errors(source, each)) for each in piece]
 
 
 def pairs_in(
-    sources: tuple[Source, Source], read_texts: ReadTexts | None, arguments: Any, tally: Tally
+    sources: tuple[Source, Source], reading: Reading, tally: Tally
 ) -> Iterator[list[Input]]:
     """Streams pairs from two files in step, so that neither is read far ahead of the other.
 
     Two files that are the same table are one table of pairs.
     """
     sides = (0, 1) if sources[0] == sources[1] else (None, None)
-    pieces = [
-        given_in(source, read_texts, arguments.input, arguments.text_column or (), side)
-        for source, side in zip(sources, sides, strict=True)
-    ]
+    pieces = [given_in(source, reading, side) for source, side in zip(sources, sides, strict=True)]
     waiting: list[deque[Given]] = [deque(), deque()]
     counts = [0, 0]
     ended = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import itertools
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -24,6 +24,7 @@ from graphsent.trees import (
     read_trees,
 )
 from graphsent.trees.errors import EmptySentence, ExtraCloseBracket, TreeError, UnclosedTree
+from graphsent.trees.recognition import begins_as_tree, may_be_tree
 from graphsent.trees.records import (
     Line,
     Readable,
@@ -39,6 +40,7 @@ from graphsent.trees.text_files import read_text
 __all__ = [
     "INPUTS",
     "Given",
+    "Reading",
     "Source",
     "given_in",
     "name_of",
@@ -72,6 +74,25 @@ class Given(NamedTuple):
     content: Content
 
 
+class Reading(NamedTuple):
+    """How the inputs of a command are read.
+
+    Attributes:
+        read_texts: Returns a sentence, tree or error per line of a list of raw text; None if only
+            trees are expected.
+        class_names: Names of the model's classes, which may be labels of trees.
+        expected: ``"text"``: every line is raw text; ``"trees"``: every line is a tree; ``"auto"``:
+            a line is a tree if it is exactly one, an error if it begins as a tree whose brackets do
+            not match, and raw text otherwise; see :mod:`graphsent.trees.recognition`.
+        columns: Columns of a table, see :func:`~graphsent.cli.tables_in.texts_in_table`.
+    """
+
+    read_texts: ReadTexts | None
+    class_names: Collection[str] = ()
+    expected: str = "auto"
+    columns: Sequence[str] = ()
+
+
 def name_of(path: Source) -> str:
     """The name of an input in messages."""
     if not isinstance(path, str):
@@ -79,13 +100,7 @@ def name_of(path: Source) -> str:
     return _STDIN if path == "-" else path
 
 
-def given_in(
-    path: Source,
-    read_texts: ReadTexts | None,
-    expected: str = "auto",
-    columns: Sequence[str] = (),
-    side: int | None = None,
-) -> Iterator[list[Given]]:
+def given_in(path: Source, reading: Reading, side: int | None = None) -> Iterator[list[Given]]:
     """Streams the trees or sentences of a file, or of standard input for ``-``.
 
     The formats are those of :func:`trees_from` and :func:`sentences_from`, but errors are yielded
@@ -95,26 +110,26 @@ def given_in(
 
     Args:
         path: The file, or texts, one per line.
-        read_texts: Returns a sentence, tree or error per line of a list of raw text; None if only
-            trees are expected.
-        expected: ``"text"``: every line is raw text; ``"trees"``: every line is a tree; ``"auto"``:
-            a line is a tree if it is exactly one, an error if it begins as a tree whose brackets do
-            not match, and raw text otherwise.
-        columns: Columns of a table, see :func:`~graphsent.cli.tables_in.texts_in_table`.
-        side: Which sentences of the pairs in a table, see there.
+        reading: How its lines are read.
+        side: Which sentences of the pairs in a table, see
+            :func:`~graphsent.cli.tables_in.texts_in_table`.
 
     Raises:
         DataError: The file cannot be opened or read to its end.
     """
-    source = name_of(path)
+    source, expected = name_of(path), reading.expected
     if expected == "trees":
-        read_texts = None
+        reading = reading._replace(read_texts=None)
+    only_trees = reading.read_texts is None
     with opened(path) as stream:
         in_table = isinstance(path, str) and is_table(path)
-        pieces = texts_in_table(str(path), columns, side) if in_table else lines_of(stream, source)
+        if in_table:
+            pieces = texts_in_table(str(path), reading.columns, side)
+        else:
+            pieces = lines_of(stream, source)
         is_conllu = isinstance(path, str) and path.endswith(_CONLLU) and expected != "text"
         if path == "-" and expected != "text":
-            is_conllu, pieces = _recognized(pieces, trees=read_texts is None)
+            is_conllu, pieces = _recognized(pieces, trees=only_trees)
         if is_conllu:
             for records in conllu_records(pieces):
                 yield _read(records, source, read_conllu_records)
@@ -122,8 +137,8 @@ def given_in(
         if in_table or expected == "text":
             found: Iterator[list[Record]] = ([Record(*line) for line in piece] for piece in pieces)
         else:
-            found = line_records(pieces, sentences=read_texts is not None)
-        read = _reader_of_lines(read_texts, brackets=expected != "text")
+            found = line_records(pieces, sentences=not only_trees)
+        read = _reader_of_lines(reading)
         if in_table:
             read = partial(_read_one_each, read)
         for records in found:
@@ -150,18 +165,18 @@ def trees_from(path: str) -> Sequence[Tree | DependencyTree]:
 
 
 def sentences_from(
-    path: str, tokenize: Tokenize
+    path: str, tokenize: Tokenize | None, class_names: Collection[str] = ()
 ) -> Sequence[Sentence] | Sequence[Tree | DependencyTree]:
     """The sentences of a file, or of standard input for ``-``.
 
     They are dependency trees in CoNLL-U if the file is named ``*.conllu`` or ``*.conllu.gz``, or if
     the first line of standard input that is not a comment is a number and several more columns;
-    bracketed trees if the text starts with a bracket; and otherwise one sentence per line, where an
-    empty line is a sentence without words.
+    otherwise as in :func:`parse_sentences`.
 
     Args:
         path: The file.
-        tokenize: Splits raw text into words.
+        tokenize: Splits raw text into words; None if only trees are expected.
+        class_names: Names of the model's classes, which may be labels of trees.
 
     Raises:
         TreeError: A tree is malformed; file, line and column are named.
@@ -170,23 +185,35 @@ def sentences_from(
     if path != "-":
         if path.endswith(_CONLLU):
             return read_conllu(path)
-        return parse_sentences(read_text(path), path, tokenize)
+        return parse_sentences(read_text(path), path, tokenize, class_names)
     text = _standard_input()
     if _is_conllu(text.split("\n"), trees=False):
         return parse_conllu(text, _STDIN)
-    return parse_sentences(text, _STDIN, tokenize)
+    return parse_sentences(text, _STDIN, tokenize, class_names)
 
 
 def parse_sentences(
-    text: str, source: str, tokenize: Tokenize
+    text: str, source: str, tokenize: Tokenize | None, class_names: Collection[str] = ()
 ) -> Sequence[Sentence] | Sequence[Tree]:
-    """The bracketed trees of a text that starts with a bracket, else one sentence per line."""
-    if text.lstrip().startswith("("):
-        return parse_trees(text, source, **_ANY_TREES)
+    """The bracketed trees of a text that begins with one, else one sentence per line.
+
+    An empty line is a sentence without words. Arguments are those of :func:`sentences_from`.
+    """
     lines = text.split("\n")
+    if text.lstrip().startswith("(") and (
+        tokenize is None or may_be_tree(_first_record(lines), class_names)
+    ):
+        return parse_trees(text, source, **_ANY_TREES)
     if not lines[-1].strip():
         lines.pop()
-    return [Sentence(tokenize(line)) for line in lines]
+    return [Sentence((tokenize or str.split)(line)) for line in lines]
+
+
+def _first_record(lines: Sequence[str]) -> str:
+    """The first record that is not empty; all lines are known."""
+    numbered = [Line(number, line) for number, line in enumerate(lines, start=1) if line.strip()]
+    records = itertools.chain.from_iterable(line_records([numbered], sentences=True))
+    return next(records).text
 
 
 def _read(
@@ -203,27 +230,33 @@ def _read(
 
 
 def _reader_of_lines(
-    read_texts: ReadTexts | None, *, brackets: bool
+    reading: Reading,
 ) -> Callable[[Sequence[Record], str], list[list[Any]]]:
-    """A reader of bracketed trees if ``brackets``, and of raw text if ``read_texts`` is given."""
+    """A reader of bracketed trees, raw text, or both."""
 
     def read(records: Sequence[Record], source: str) -> list[list[Any]]:
-        if read_texts is None:
+        if reading.read_texts is None:
             return read_brackets(records, source)
         found: list[list[Any] | None] = [None] * len(records)
-        likely = [brackets and record.text.lstrip().startswith("(") for record in records]
+        likely = [reading.expected != "text" and _may_be_tree(each.text) for each in records]
         trees = iter(read_brackets(list(itertools.compress(records, likely)), source))
         for index in itertools.compress(range(len(records)), likely):
-            contents = next(trees)
+            contents, text = next(trees), records[index].text
             is_tree = len(contents) == 1 and isinstance(contents[0], Tree)
-            is_broken = any(isinstance(each, UnclosedTree | ExtraCloseBracket) for each in contents)
-            if is_tree or is_broken or "\n" in records[index].text:
+            if is_tree or "\n" in text or _is_broken(contents, text):
                 found[index] = contents
         rest = [index for index, contents in enumerate(found) if contents is None]
-        texts = read_texts([records[index].text for index in rest]) if rest else []
+        texts = reading.read_texts([records[index].text for index in rest]) if rest else []
         for index, content in zip(rest, texts, strict=True):
             found[index] = [content]
         return found  # type: ignore[return-value]
+
+    def _may_be_tree(text: str) -> bool:
+        return "\n" in text or may_be_tree(text, reading.class_names)
+
+    def _is_broken(contents: Sequence[Any], text: str) -> bool:
+        is_unmatched = any(isinstance(each, UnclosedTree | ExtraCloseBracket) for each in contents)
+        return is_unmatched and begins_as_tree(text, reading.class_names)
 
     return read
 

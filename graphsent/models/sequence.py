@@ -119,7 +119,11 @@ class SequenceRelatedness(ReadsWords, RelatednessModel):
         )
 
     def _read(self, inputs: Iterable[Any]) -> list[Any]:
-        return as_trees(inputs, self.parse) if self.reads_text else super()._read(inputs)
+        if self.reads_text:
+            return as_trees(inputs, self.parse, self.label_names)
+        return super()._read(inputs)
 
     def _read_pairs(self, inputs: Iterable[Any]) -> list[TreePair]:
-        return as_pairs(inputs, self.parse) if self.reads_text else super()._read_pairs(inputs)
+        if self.reads_text:
+            return as_pairs(inputs, self.parse, class_names=self.label_names)
+        return super()._read_pairs(inputs)

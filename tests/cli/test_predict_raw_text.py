@@ -80,6 +80,29 @@ def test_input_of_models_of_words(tmp_path, monkeypatch, capsys):
     assert "'nbow' reads words: it needs no parser" in capsys.readouterr().err
 
 
+IN_BRACKETS = "(not good)\n(awful film\n(: film\n(S good)\n(pos film)\n(good)\n"
+
+
+def test_raw_text_in_brackets_is_no_tree(tmp_path, monkeypatch, capsys):
+    NBoW(VOCABULARY, 2, 4, label_names=("neg", "pos")).save_pretrained(tmp_path)
+    assert predict(str(tmp_path), IN_BRACKETS, monkeypatch) == 0
+    found = sentences(capsys.readouterr().out)
+    expected = ["( not good )", "( awful film", "( : film", "good", "film", "( good )"]
+    assert found == expected
+    table = tmp_path / "table.csv"
+    table.write_text("text\n" + IN_BRACKETS)
+    assert main(["predict", str(tmp_path), str(table)]) == 0
+    assert sentences(capsys.readouterr().out) == expected
+    assert main(["encode", str(tmp_path), "(not good)", "(awful film"]) == 0
+    encoded = [json.loads(line)["text"] for line in capsys.readouterr().out.splitlines()]
+    assert encoded == expected[:2]
+
+
+def test_raw_text_in_brackets_is_parsed(trees, monkeypatch, capsys):
+    assert predict(trees, "(not good)\n(awful film\n(S good)\n", monkeypatch, FLAT) == 0
+    assert sentences(capsys.readouterr().out) == ["-LRB-not good-RRB-", "-LRB-awful film", "good"]
+
+
 def test_an_untrusted_model_runs_no_code(trees, monkeypatch, capsys, tmp_path):
     (tmp_path / "evil.py").write_text("raise AssertionError('imported')\n")
     monkeypatch.syspath_prepend(tmp_path)

@@ -172,6 +172,16 @@ def test_a_feature_graph(runs, tmp_path, capsys):
     assert "A title" in picture.read_text()
 
 
+def test_a_sentence_in_brackets_is_inspected_whole(runs, tmp_path, capsys):
+    inspect = ["inspect", runs("trec", "dcnn"), "graph"]
+    for text, words in (("(not good)", "( not good )"), ("(awful film", "( awful film")):
+        for given in ([f"--sentence={text}"], [file_of(tmp_path, f"{text}\nfilm\n")]):
+            capsys.readouterr()
+            assert main([*inspect, *given]) == 0
+            lines = capsys.readouterr().out.splitlines()[1:]
+            assert [line.split()[-1] for line in lines] == words.split()
+
+
 def test_inspect_shows_the_attention_of_a_sentence(runs, tmp_path, capsys):
     inspect = ["inspect", runs("trec", "apdcnn"), "attention"]
     capsys.readouterr()

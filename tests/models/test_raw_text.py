@@ -49,6 +49,20 @@ def test_a_sentence_is_predicted_as_its_tree(model):
     assert model.predict(["-LRB-"])[0].tree.words == ["-LRB-"]
 
 
+def test_a_text_in_brackets_is_no_tree(model):
+    model.parser = flat
+    texts = ["(not good)", "(awful film"]
+    expected = [prediction.tree for prediction in model.predict(flat(texts))]
+    assert [prediction.tree for prediction in model.predict(texts)] == expected
+    words = KimCNN(VOCABULARY, 2, 4, maps=3, label_names=("neg", "pos")).eval()
+    found = words.predict(["(not good)", "(pos good)", "(NN good)"])
+    assert [prediction.tree.words for prediction in found] == [
+        [*words.tokenize("(not good)")],
+        ["good"],
+        ["good"],
+    ]
+
+
 def test_trees_take_the_shape_that_the_model_learned_from(model):
     left = Tree.from_string("(S (X (X (W a) (W good)) (W film)) (W a))")
     right = Tree.from_string("(S (W a) (X (W good) (X (W film) (W a))))")

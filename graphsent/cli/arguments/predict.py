@@ -6,8 +6,9 @@ Input:
   trees     with or without labels, of any shape that the model takes: in brackets, or in CoNLL-U
             if the file is named *.conllu or standard input looks like it. A bracketed tree may
             continue on indented lines. A line is a tree if it is exactly one bracketed tree, an
-            error if it begins as one but its brackets do not match, and raw text otherwise; --input
-            overrides this
+            error if it begins as one but its brackets do not match, and raw text otherwise; so is
+            (not good), but not (NN film) or (3 film): a label has no lower-case letter or is the
+            name of a class; --input overrides this
   tables    *.csv or *.jsonl; one column is read, or two for pairs, one row per input
 Arguments that contain a space are sentences or trees themselves. Without RUN (the first argument is
 a sentence or a file), the bundled model predicts the sentiment of English sentences.

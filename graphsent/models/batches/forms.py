@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 from graphsent.errors import DataError, GraphsentError, ModelError
 from graphsent.sentences import Sentence
 from graphsent.trees import DependencyTree, Tree, TreeError, as_tree
+from graphsent.trees.recognition import may_be_tree
 
 __all__ = ["Parse", "Tokenize", "as_sentences", "as_trees", "with_texts_parsed"]
 
@@ -18,14 +19,19 @@ Tokenize = Callable[[str], list[str]]
 """Raw text -> its words."""
 
 
-def as_trees(inputs: Iterable[Any], parse: Parse | None = None) -> list[Tree | DependencyTree]:
+def as_trees(
+    inputs: Iterable[Any], parse: Parse | None = None, class_names: Collection[str] = ()
+) -> list[Tree | DependencyTree]:
     """Convert inputs in any supported form to constituency or dependency trees.
 
     Args:
         inputs: Each a ``Tree``, an ``nltk.Tree`` or a bracketed string with or without labels; or
             all of them a ``DependencyTree``. With a parser also a ``Sentence`` or raw text: any
-            string that is not exactly one bracketed tree.
+            string that is not exactly one bracketed tree. A string in a single pair of brackets is
+            a tree only if it begins with a label, see
+            :func:`~graphsent.trees.recognition.may_be_tree`.
         parse: Parses raw text; None if there is no parser.
+        class_names: Names of the model's classes, which are labels in such strings.
 
     Raises:
         ModelError: An input has another type, is malformed or cannot be parsed; or the two kinds of
@@ -38,7 +44,7 @@ def as_trees(inputs: Iterable[Any], parse: Parse | None = None) -> list[Tree | D
     if any(all(issubclass(each, kind) for each in types) for kind in (Tree, DependencyTree)):
         return trees  # the fast path for training
     if parse is not None:
-        trees = with_texts_parsed(trees, parse)
+        trees = with_texts_parsed(trees, parse, class_names)
     for number, tree in enumerate(trees, start=1):
         try:
             if not isinstance(tree, DependencyTree):
@@ -51,15 +57,19 @@ def as_trees(inputs: Iterable[Any], parse: Parse | None = None) -> list[Tree | D
 
 
 def as_sentences(
-    inputs: Iterable[Any], tokenize: Tokenize = str.split
+    inputs: Iterable[Any],
+    tokenize: Tokenize = str.split,
+    class_names: Collection[str] = (),
 ) -> list[Sentence | Tree | DependencyTree]:
     """Convert inputs in any supported form to sentences, with or without a tree.
 
     Args:
         inputs: Each a ``Sentence``, a list of words, a tree in one of the forms of
             :func:`as_trees`, or raw text. A string that is exactly one bracketed tree is read as
-            that tree.
+            that tree; in a single pair of brackets, only if it begins with a label, see
+            :func:`~graphsent.trees.recognition.may_be_tree`.
         tokenize: Splits raw text into words; it is not applied to other inputs.
+        class_names: Names of the model's classes, which are labels in such strings.
 
     Raises:
         ModelError: An input has another type or is malformed. The message gives its number, from 1.
@@ -71,15 +81,19 @@ def as_sentences(
     sentences = []
     for number, each in enumerate(inputs, start=1):
         try:
-            sentences.append(_sentence(each, tokenize))
+            sentences.append(_sentence(each, tokenize, class_names))
         except (TreeError, DataError, ModelError) as error:
             raise ModelError(f"input {number}: {error}") from None
     return sentences
 
 
-def with_texts_parsed(inputs: Sequence[Any], parse: Parse) -> list[Any]:
+def with_texts_parsed(
+    inputs: Sequence[Any], parse: Parse, class_names: Collection[str] = ()
+) -> list[Any]:
     """The inputs with raw texts replaced by their trees or errors, all parsed in one call."""
-    found = [_one_tree(each) or each if isinstance(each, str) else each for each in inputs]
+    found = [
+        _one_tree(each, class_names) or each if isinstance(each, str) else each for each in inputs
+    ]
     texts = {
         number: each if isinstance(each, str) else " ".join(each.words)
         for number, each in enumerate(found)
@@ -91,9 +105,9 @@ def with_texts_parsed(inputs: Sequence[Any], parse: Parse) -> list[Any]:
     return found
 
 
-def _one_tree(text: str) -> Tree | None:
+def _one_tree(text: str, class_names: Collection[str]) -> Tree | None:
     """The tree of a string that is one bracketed tree, else None."""
-    if not text.lstrip().startswith("("):
+    if not may_be_tree(text, class_names):
         return None
     try:
         return Tree.from_string(text, empty_nodes="token", require_labels=False)
@@ -101,11 +115,13 @@ def _one_tree(text: str) -> Tree | None:
         return None
 
 
-def _sentence(each: Any, tokenize: Tokenize) -> Sentence | Tree | DependencyTree:
+def _sentence(
+    each: Any, tokenize: Tokenize, class_names: Collection[str]
+) -> Sentence | Tree | DependencyTree:
     if isinstance(each, Sentence | DependencyTree):
         return each
     if isinstance(each, str):
-        return _one_tree(each) or Sentence(tokenize(each))
+        return _one_tree(each, class_names) or Sentence(tokenize(each))
     if type(each) in (list, tuple):  # an nltk.Tree is a list
         return Sentence(each)
     if not isinstance(each, Tree | list):

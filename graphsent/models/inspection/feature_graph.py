@@ -220,7 +220,7 @@ def feature_graph(model: Any, sentence: Any) -> FeatureGraph:
     if not isinstance(model, DCNN):
         name = getattr(model, "name", type(model).__name__)
         raise ModelError(f"the model {name!r} has no feature graph: expected 'dcnn'")
-    (read,) = as_sentences([sentence], model.tokenize)
+    (read,) = as_sentences([sentence], model.tokenize, model.label_names)
     words = tuple(read.words)
     tokens = torch.from_numpy(token_indices(list(words), model.vocab, len(words)))
     with evaluating(model) as still:

@@ -1,0 +1,60 @@
+"""Trees are told from raw text in brackets."""
+
+from __future__ import annotations
+
+import pytest
+
+from graphsent.trees.recognition import begins_as_tree, may_be_tree
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(S film)",
+        "(3 film)",
+        " ( NN\n film)",
+        "(-LRB- film)",
+        "(pos film)",
+        "(very_positive film)",
+        "(S (A the) (B film))",
+        "((the) (film))",
+        "(root (det the) (obj film))",
+    ],
+)
+def test_trees(text):
+    assert may_be_tree(text, ("pos", "very positive"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(not good)",
+        "(Not good)",
+        "(not very good)",
+        "(good)",
+        "(I agree)",
+        "(A masterpiece)",
+        "(neg film)",
+        "(很 好)",
+        "()",
+        "(",
+        "(awful film",
+        "the film",
+        "the film (really)",
+        ":(",
+        "",
+    ],
+)
+def test_raw_text(text):
+    assert not may_be_tree(text, ("pos",))
+    assert not begins_as_tree(text, ("pos",))
+
+
+@pytest.mark.parametrize("text", ["(S (A film)", "((the) (film)", "(pos (A film)))", "(\n(A"])
+def test_broken_trees(text):
+    assert begins_as_tree(text, ("pos",))
+
+
+@pytest.mark.parametrize("text", ["(awful (really) film", "(3 stars", "(neg (A film)", "film ("])
+def test_text_with_unmatched_brackets(text):
+    assert not begins_as_tree(text, ("pos",))
