@@ -11,7 +11,7 @@ from typing import Any
 from tqdm import tqdm
 
 from graphsent.cli.own_tasks import import_from_here
-from graphsent.cli.tables_in import TABLES
+from graphsent.cli.tables_in import TABLES, is_table
 from graphsent.cli.trees_in import name_of, opened
 from graphsent.cli.usage import UsageError, check_target, flag
 from graphsent.errors import DataError, FailedError, GraphsentError
@@ -22,8 +22,6 @@ from graphsent.tasks.own.reader import OwnFile, read_examples
 from graphsent.trees.records import lines_of
 
 __all__ = ["run"]
-
-_TABLES = (*TABLES, ".tsv")
 
 
 def run(arguments: Any) -> None:
@@ -47,7 +45,7 @@ def run(arguments: Any) -> None:
         try:
             outcome = write_parses(
                 arguments.out,
-                _rows(arguments) if _is_table(arguments.file) else _lines(arguments.file),
+                _rows(arguments) if is_table(arguments.file) else _lines(arguments.file),
                 parser,
                 split=arguments.split_sentences,
                 batch_size=arguments.batch_size,
@@ -76,15 +74,11 @@ def _check(arguments: Any) -> None:
         if value is not None and value < 1:
             raise UsageError(f"{flag(name)}: expected at least 1, got {value}")
     for name in ("text_column", "label_column"):
-        if getattr(arguments, name) and not _is_table(arguments.file):
+        if getattr(arguments, name) and not is_table(arguments.file):
             raise UsageError(
-                f"{flag(name)} needs a table ({', '.join(_TABLES)}), got {arguments.file}"
+                f"{flag(name)} needs a table ({', '.join(TABLES)}), got {arguments.file}"
             )
     check_target(arguments.out, "--out", [arguments.file])
-
-
-def _is_table(path: str) -> bool:
-    return path.lower().removesuffix(".gz").endswith(_TABLES)
 
 
 def _rows(arguments: Any) -> Iterator[TextLine]:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from graphsent.cli.own_tasks import import_from_here
 from graphsent.cli.tally import Tally, say
-from graphsent.cli.trees_in import Given, Reading, ReadTexts, Source, given_in, name_of
+from graphsent.cli.trees_in import Given, Reading, ReadTexts, Source, given_in, name_of, sides_in
 from graphsent.cli.usage import UsageError
 from graphsent.errors import GraphsentError, GraphsentWarning
 from graphsent.models import Sentence
@@ -129,8 +129,11 @@ def pairs_in(
 
     Two files that are the same table are one table of pairs.
     """
-    sides = (0, 1) if sources[0] == sources[1] else (None, None)
-    pieces = [given_in(source, reading, side) for source, side in zip(sources, sides, strict=True)]
+    first, second = sources
+    if isinstance(first, str) and first == second:
+        pieces = sides_in(first, reading)
+    else:
+        pieces = [given_in(source, reading) for source in sources]
     waiting: list[deque[Given]] = [deque(), deque()]
     counts = [0, 0]
     ended = False

@@ -8,30 +8,52 @@ from pathlib import Path
 
 from graphsent.errors import DataError
 from graphsent.tasks.own.examples import BadLine
-from graphsent.tasks.own.lines import lines_in
-from graphsent.tasks.own.reader import OwnFile
+from graphsent.tasks.own.reader import format_by_name
 from graphsent.tasks.own.tables import READERS, Row, finder
 from graphsent.trees import TreeError
 from graphsent.trees.records import Line
 
-__all__ = ["TABLES", "is_table", "texts_in_table"]
+__all__ = ["TABLES", "is_table", "table_format", "texts_in_table"]
 
-TABLES = (".csv", ".jsonl", ".ndjson", ".json")
+TABLES = (".csv", ".tsv", ".jsonl", ".ndjson", ".json")
 _AT_ONCE = 256
+
+Pieces = Iterator[list[Line]]
 
 
 def is_table(path: str) -> bool:
-    """Whether a file is a table with named columns, judged by its name."""
-    return path.lower().removesuffix(".gz").endswith(TABLES)
+    """Whether a file is a table, judged by its name."""
+    return format_by_name(Path(path)) in READERS
+
+
+def table_format(path: str, pieces: Pieces, *, is_certain: bool) -> tuple[str | None, Pieces]:
+    """The format of a table, and all of its lines; None if the lines are not those of a table.
+
+    The name of a file decides, but a file named ``*.tsv`` may also hold text without tabs.
+
+    Args:
+        path: The file.
+        pieces: Its lines.
+        is_certain: Whether a table is expected.
+    """
+    form = format_by_name(Path(path))
+    if form not in READERS:
+        return None, pieces
+    if form == "tsv" and not is_certain:
+        first, pieces = _first_line(pieces)
+        form = form if "\t" in first else None
+    return form, pieces
 
 
 def texts_in_table(
-    path: str, columns: Sequence[str], side: int | None = None
-) -> Iterator[list[Line]]:
+    pieces: Pieces, form: str, source: str, columns: Sequence[str], side: int | None = None
+) -> Pieces:
     """Streams the texts of a table: one line per row, numbered by where the row begins.
 
     Args:
-        path: The table.
+        pieces: The lines of the table.
+        form: Its format, one of :data:`~graphsent.tasks.own.tables.READERS`.
+        source: Its name in messages.
         columns: Column of the texts, or two columns of pairs; empty for those with usual names.
         side: 0 for the first texts of pairs, 1 for the second ones; None for single texts.
 
@@ -39,23 +61,32 @@ def texts_in_table(
         DataError: The table cannot be read, has no such column, or has pairs of texts for single
             ones, or the reverse.
     """
-    file = OwnFile(Path(path))
-    lines = itertools.chain.from_iterable(lines_in(file.path, None))
-    find = finder(columns, None, False)
-    rows = READERS[file.format()](lines, str(file.path), find)
+    lines = itertools.chain.from_iterable(pieces)
+    rows = READERS[form](lines, source, finder(columns, None, False))
     while piece := list(itertools.islice(rows, _AT_ONCE)):
-        yield [_line(row, path, side) for row in piece]
+        yield [_line(row, source, side) for row in piece]
 
 
-def _line(row: Row | BadLine, path: str, side: int | None) -> Line:
+def _line(row: Row | BadLine, source: str, side: int | None) -> Line:
     if isinstance(row, BadLine):
-        place, _, message = row.message.removeprefix(f"{Path(path)}:").partition(": ")
-        return Line(row.line, "", TreeError(message, path, *map(int, place.split(":"))))
+        place, _, message = row.message.removeprefix(f"{source}:").partition(": ")
+        return Line(row.line, "", TreeError(message, source, *map(int, place.split(":"))))
     if side is None and len(row.texts) != 1:
-        raise DataError(f"{path}: found pairs of sentences: choose one column by --text-column")
+        raise DataError(f"{source}: found pairs of sentences: choose one column by --text-column")
     if side is not None and len(row.texts) != 2:
         raise DataError(
-            f"{path}: expected two columns, of first and of second sentences: name them by "
+            f"{source}: expected two columns, of first and of second sentences: name them by "
             "--text-column FIRST --text-column SECOND"
         )
     return Line(row.line, " ".join(row.texts[side or 0].split()))
+
+
+def _first_line(pieces: Pieces) -> tuple[str, Pieces]:
+    """The first line that is not empty, and all lines."""
+    seen = []
+    for piece in pieces:
+        seen.append(piece)
+        first = next((line.text for line in piece if line.text.strip()), None)
+        if first is not None:
+            return first, itertools.chain(seen, pieces)
+    return "", iter(seen)

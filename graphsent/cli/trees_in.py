@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from graphsent._unpacking import open_gzip
-from graphsent.cli.tables_in import is_table, texts_in_table
+from graphsent.cli.tables_in import table_format, texts_in_table
 from graphsent.errors import DataError, GraphsentError
 from graphsent.sentences import Sentence
 from graphsent.trees import (
@@ -47,6 +47,7 @@ __all__ = [
     "opened",
     "parse_sentences",
     "sentences_from",
+    "sides_in",
     "trees_from",
 ]
 
@@ -100,50 +101,69 @@ def name_of(path: Source) -> str:
     return _STDIN if path == "-" else path
 
 
-def given_in(path: Source, reading: Reading, side: int | None = None) -> Iterator[list[Given]]:
+def given_in(path: Source, reading: Reading) -> Iterator[list[Given]]:
     """Streams the trees or sentences of a file, or of standard input for ``-``.
 
-    The formats are those of :func:`trees_from` and :func:`sentences_from`, but errors are yielded
-    in place of bad inputs, trees and sentences may be mixed, and a tree continues only on lines
-    that are indented, or begin with a bracket and close more brackets than they open. An empty line
-    is an error, unless it separates multi-line trees or sentences of CoNLL-U.
+    The formats are those of :func:`trees_from` and :func:`sentences_from`, and tables; but errors
+    are yielded in place of bad inputs, trees and sentences may be mixed, and a tree continues only
+    on lines that are indented, or begin with a bracket and close more brackets than they open. An
+    empty line is an error, unless it separates multi-line trees or sentences of CoNLL-U.
 
     Args:
         path: The file, or texts, one per line.
         reading: How its lines are read.
-        side: Which sentences of the pairs in a table, see
-            :func:`~graphsent.cli.tables_in.texts_in_table`.
 
     Raises:
         DataError: The file cannot be opened or read to its end.
     """
+    yield from _given(_lines(path), path, reading)
+
+
+def sides_in(path: str, reading: Reading) -> list[Iterator[list[Given]]]:
+    """Streams the first and the second sentences of a table of pairs, as :func:`given_in`.
+
+    The table is read once; what one stream is ahead of the other is kept in memory.
+    """
+    lines = itertools.tee(_lines(path))
+    return [_given(pieces, path, reading, side) for side, pieces in enumerate(lines)]
+
+
+def _lines(path: Source) -> Iterator[list[Line]]:
+    with opened(path) as stream:
+        yield from lines_of(stream, name_of(path))
+
+
+def _given(
+    pieces: Iterator[list[Line]], path: Source, reading: Reading, side: int | None = None
+) -> Iterator[list[Given]]:
+    """The trees or sentences in lines; with ``side``, in this column of a table of pairs."""
     source, expected = name_of(path), reading.expected
     if expected == "trees":
         reading = reading._replace(read_texts=None)
     only_trees = reading.read_texts is None
-    with opened(path) as stream:
-        in_table = isinstance(path, str) and is_table(path)
-        if in_table:
-            pieces = texts_in_table(str(path), reading.columns, side)
-        else:
-            pieces = lines_of(stream, source)
-        is_conllu = isinstance(path, str) and path.endswith(_CONLLU) and expected != "text"
-        if path == "-" and expected != "text":
-            is_conllu, pieces = _recognized(pieces, trees=only_trees)
-        if is_conllu:
-            for records in conllu_records(pieces):
-                yield _read(records, source, read_conllu_records)
-            return
-        if in_table or expected == "text":
-            found: Iterator[list[Record]] = ([Record(*line) for line in piece] for piece in pieces)
-        else:
-            found = line_records(pieces, sentences=not only_trees)
-        read = _reader_of_lines(reading)
-        if in_table:
-            read = partial(_read_one_each, read)
-        for records in found:
-            for begin in range(0, len(records), _AT_ONCE):
-                yield _read(records[begin : begin + _AT_ONCE], source, read)
+    form, is_conllu = None, False
+    if isinstance(path, str):
+        is_certain = bool(reading.columns) or side is not None
+        form, pieces = table_format(path, pieces, is_certain=is_certain)
+        is_conllu = path.endswith(_CONLLU) and expected != "text"
+    if path == "-" and expected != "text":
+        is_conllu, pieces = _recognized(pieces, trees=only_trees)
+    if is_conllu:
+        for records in conllu_records(pieces):
+            yield _read(records, source, read_conllu_records)
+        return
+    if form is not None:
+        pieces = texts_in_table(pieces, form, source, reading.columns, side)
+    if form is not None or expected == "text":
+        found: Iterator[list[Record]] = ([Record(*line) for line in piece] for piece in pieces)
+    else:
+        found = line_records(pieces, sentences=not only_trees)
+    read = _reader_of_lines(reading)
+    if form is not None:
+        read = partial(_read_one_each, read)
+    for records in found:
+        for begin in range(0, len(records), _AT_ONCE):
+            yield _read(records[begin : begin + _AT_ONCE], source, read)
 
 
 def trees_from(path: str) -> Sequence[Tree | DependencyTree]:

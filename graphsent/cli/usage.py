@@ -163,8 +163,8 @@ def add_model_class(parser: Any) -> None:
 def add_text_column(parser: Any) -> None:
     """Declares the column, or two columns, of sentences in a table."""
     text = (
-        "Column of sentences in a table, *.csv or *.jsonl; given twice for pairs (default: columns "
-        "with usual names)."
+        "Column of sentences in a table, *.csv, *.tsv or *.jsonl; given twice for pairs (default: "
+        "columns with usual names)."
     )
     parser.add_argument("--text-column", action="append", metavar="NAME", help=text)
 

@@ -235,10 +235,13 @@ def test_pictures_and_pages(capsys):
         (["wrods.txt"], "no such run, model or file: wrods.txt"),
         (["words", "table.csv"], "table.csv:1: which column holds the text? Name one of 'a', 'b'"),
         (["words", "table.csv", "--text-column=c"], "table.csv:1: no column 'c': expected one of"),
-        (["words", "trees.txt", "--text-column=c"], "--text-column needs a table (.csv, .jsonl, "),
+        (
+            ["words", "trees.txt", "--text-column=c"],
+            "--text-column needs a table (.csv, .tsv",
+        ),
         (
             ["words", "good film", "--text-column=c"],
-            "needs a table (.csv, .jsonl, .ndjson, .json), got",
+            "needs a table (.csv, .tsv, .jsonl, .ndjson, .json), got",
         ),
         (["words", "good film", "--workers=2"], "--workers needs --ray"),
         (["pairs", "-", "-"], "only one of the two files can be standard input"),

@@ -31,10 +31,21 @@ def test_pairs_from_a_table(pairs, capsys):
     Path("pairs.csv").write_text(rows)
     assert main(["predict", pairs, "pairs.csv"]) == 0
     assert capsys.readouterr().out == expected
+    Path("pairs.tsv").write_text(rows.replace('"', "").replace(",", "\t"))
+    assert main(["predict", pairs, "pairs.tsv"]) == 0
+    assert capsys.readouterr().out == expected
+    Path("bare.tsv").write_text("the film\tgood film\ngood\tthe film\n")
+    assert main(["predict", pairs, "bare.tsv", "--text-column=1", "--text-column=2"]) == 0
+    assert capsys.readouterr().out == expected
     Path("rows.csv").write_text("a,b,c\ngood film,x,the film\nthe film,x,good\n")
     columns = ["--text-column=c", "--text-column=a"]
     assert main(["predict", pairs, "rows.csv", *columns]) == 0
     assert capsys.readouterr().out == expected
+
+
+def test_the_same_sentence_twice(pairs, capsys):
+    assert main(["predict", pairs, "the film", "the film"]) == 0
+    assert capsys.readouterr().out.endswith("the film\tthe film\n")
 
 
 def test_a_bad_row_of_a_table_of_pairs_is_reported_once(pairs, capsys):

@@ -155,7 +155,7 @@ def test_unknown_words_are_counted_and_listed(words, tmp_path, capsys):
 
 @pytest.mark.parametrize("label", ["good", "1"])
 def test_a_label_before_a_tab_is_noticed(words, label, tmp_path, capsys, monkeypatch):
-    path = tmp_path / "labelled.tsv"
+    path = tmp_path / "labelled.txt"
     path.write_text(f"{label}\tthe film\n{label}\tthe good film\n")
     for file in (str(path), "-"):
         give(monkeypatch, path.read_bytes())
@@ -165,6 +165,45 @@ def test_a_label_before_a_tab_is_noticed(words, label, tmp_path, capsys, monkeyp
         line = err.splitlines()[0]
         noticed = "a tab is read as a space, and a label before it as words of the sentence"
         assert line == f"graphsent predict: {noticed}: '{label}\\tthe film'"
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns"),
+    [
+        ("label\ttext\n1\tthe film\n\n2\t(S (A good))\n", []),
+        ("1\tthe film\n2\tgood\n", []),
+        ("\tthe film\n\tgood\n", []),
+        ("text\tid\nthe film\t1\ngood\t2\n", []),
+        ("a\tb\nx\tthe film\ny\tgood\n", ["--text-column=b"]),
+        ("x\tthe film\t\ny\tgood\t\n", ["--text-column=2"]),
+        ("the film\ngood\n", []),
+    ],
+)
+def test_tab_separated_values_are_read_as_in_training(words, rows, columns, tmp_path, capsys):
+    path = tmp_path / "rows.tsv"
+    path.write_text(rows)
+    assert main(["predict", words, str(path), *columns]) == 0
+    captured = capsys.readouterr()
+    assert texts(captured.out) == ["the film", "good"]
+    assert captured.err == ""
+    assert main(["encode", words, str(path), *columns]) == 0
+    found = map(json.loads, capsys.readouterr().out.splitlines())
+    assert [each["text"] for each in found] == ["the film", "good"]
+
+
+def test_bad_rows_of_tab_separated_values(words, tmp_path, capsys):
+    path = tmp_path / "rows.tsv"
+    path.write_text("1\tthe film\nno label\n1\tgood\t2\n1\tgood\n")
+    assert main(["predict", words, str(path)]) == 1
+    captured = capsys.readouterr()
+    assert texts(captured.out) == ["the film", "", "", "good"]
+    assert f"{path}:2: no tab in 'no label'" in captured.err
+    assert f"{path}:3: expected 2 columns, as in the first row, got 3" in captured.err
+    path.write_text("label\tsaid\n1\tthe film\n")
+    assert main(["predict", words, str(path)]) == 2
+    message = captured = capsys.readouterr().err
+    assert "a header or an example? For a header, add --text-column NAME; for" in message
+    assert "--label-column" not in message
 
 
 def test_malformed_trees_are_isolated(tmp_path, capsys):

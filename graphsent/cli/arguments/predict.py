@@ -9,7 +9,8 @@ Input:
             error if it begins as one but its brackets do not match, and raw text otherwise; so is
             (not good), but not (NN film) or (3 film): a label has no lower-case letter or is the
             name of a class; --input overrides this
-  tables    *.csv or *.jsonl; one column is read, or two for pairs, one row per input
+  tables    *.csv, *.tsv or *.jsonl, with or without labels; one column is read, or two for pairs,
+            one row per input; a *.tsv without a header holds label<TAB>sentence
 Arguments that contain a space are sentences or trees themselves. Without RUN (the first argument is
 a sentence or a file), the bundled model predicts the sentiment of English sentences.
 

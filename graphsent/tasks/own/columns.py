@@ -66,7 +66,8 @@ def find_columns(
         where: File and line, for errors.
         may_lack_header: Whether a first row of two cells without common names is an example,
             label and text, rather than a header. With only one common name, it may be either.
-        with_label: Whether a label column is required.
+        with_label: Whether a label column is required. If not, a common name of a text column,
+            beside a cell without spaces, is enough for a header.
 
     Raises:
         DataError: A column does not exist or is ambiguous, or none has a common name; or the first
@@ -86,15 +87,20 @@ def find_columns(
         has_header = False
     else:
         usual_label, usual_texts = _usual_label(names), _usual_texts(names)
-        usual = usual_label is not None and bool(usual_texts)
+        has_text = bool(usual_texts) and " " not in names[-1]
+        usual = (usual_label is not None and bool(usual_texts)) or (has_text and not with_label)
         if may_lack_header and len(names) == 2 and not given and not usual:
-            if usual_label is not None or (usual_texts and " " not in names[1]):
+            if usual_label is not None or has_text:
+                header, example = (
+                    ("--label-column NAME --text-column NAME", "--label-column 1 --text-column 2")
+                    if with_label
+                    else ("--text-column NAME", "--text-column 2")
+                )
                 raise DataError(
                     f"{where}: {_listed(names)}: a header or an example? For a header, add "
-                    "--label-column NAME --text-column NAME; for an example, --label-column 1 "
-                    "--text-column 2"
+                    f"{header}; for an example, {example}"
                 )
-            return Columns(("1", "2"), 0, (1,), False)
+            return Columns(("1", "2"), 0 if with_label else None, (1,), False)
         has_header = True
     label = positions[label_column] if label_column else None
     texts = tuple(positions[name] for name in text_columns)

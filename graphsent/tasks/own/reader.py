@@ -17,7 +17,14 @@ from graphsent.tasks.own.lines import lines_in
 from graphsent.tasks.own.tables import READERS, finder, read_sentences
 from graphsent.tasks.own.treebanks import bracketed_trees, dependency_trees, examples_of_rows
 
-__all__ = ["INPUTS", "OwnFile", "iter_examples", "read_examples", "read_trees"]
+__all__ = [
+    "INPUTS",
+    "OwnFile",
+    "format_by_name",
+    "iter_examples",
+    "read_examples",
+    "read_trees",
+]
 
 INPUTS = ("auto", "text", "trees")
 _NO_LABEL = "-"
@@ -64,7 +71,7 @@ class OwnFile:
         Raises:
             DataError: The file cannot be read, or is a table although ``label`` is given.
         """
-        found = _SUFFIXES.get(Path(self.path.name.lower().removesuffix(".gz")).suffix, "")
+        found = format_by_name(self.path)
         if self.label is not None and found != "conllu":
             if found:
                 raise DataError(
@@ -78,6 +85,11 @@ class OwnFile:
             if first.startswith("(") and not found and not _has_label(first):
                 return "trees"
         return found or "tsv"
+
+
+def format_by_name(path: Path) -> str:
+    """The format that the suffix of a file gives, ignoring ``.gz``; ``""`` if it gives none."""
+    return _SUFFIXES.get(Path(path.name.lower().removesuffix(".gz")).suffix, "")
 
 
 def iter_examples(
