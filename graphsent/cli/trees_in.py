@@ -21,7 +21,6 @@ from graphsent.trees import (
     parse_conllu,
     parse_trees,
     read_conllu,
-    read_trees,
 )
 from graphsent.trees.errors import EmptySentence, ExtraCloseBracket, TreeError, UnclosedTree
 from graphsent.trees.recognition import begins_as_tree, may_be_tree
@@ -170,18 +169,38 @@ def trees_from(path: str) -> Sequence[Tree | DependencyTree]:
     """The trees of a file, or of standard input for ``-``.
 
     They are dependency trees in CoNLL-U if the file is named ``*.conllu`` or ``*.conllu.gz``, or if
-    standard input starts with a comment or a number, and bracketed trees otherwise.
+    standard input starts with a comment or a number, and bracketed trees otherwise. In lines of
+    ``label<TAB>(tree)``, the label becomes that of the root.
 
     Raises:
         TreeError: A tree is malformed; file, line and column are named.
         DataError: The file cannot be read, or is not valid UTF-8.
     """
-    if path != "-":
-        return read_conllu(path) if path.endswith(_CONLLU) else read_trees(path, **_ANY_TREES)
-    text = _standard_input()
-    if _is_conllu(text.split("\n"), trees=True):
-        return parse_conllu(text, _STDIN)
-    return parse_trees(text, _STDIN, **_ANY_TREES)
+    if path != "-" and path.endswith(_CONLLU):
+        return read_conllu(path)
+    text, source = (_standard_input() if path == "-" else read_text(path)), name_of(path)
+    lines = text.split("\n")
+    first = next(filter(str.strip, lines), "")
+    if _label_before_tree(first) is not None:
+        return _labelled_trees(lines, source)
+    if path == "-" and _is_conllu(lines, trees=True):
+        return parse_conllu(text, source)
+    return parse_trees(text, source, **_ANY_TREES)
+
+
+def _labelled_trees(lines: Sequence[str], source: str) -> list[Tree]:
+    """The trees of lines with labels, which become those of the roots."""
+    records = [Record(number, line, None) for number, line in enumerate(lines, 1) if "(" in line]
+    bare = [record._replace(text=_without_label(record.text)) for record in records]
+    trees: list[Tree] = []
+    for record, contents in zip(records, read_brackets(bare, source), strict=True):
+        label = _label_before_tree(record.text)
+        for tree in contents:
+            if isinstance(tree, TreeError):
+                raise tree
+            labels = tree.labels if label is None else (label.strip(), *tree.labels[1:])
+            trees.append(Tree(labels, tree.tokens, tree.parents))
+    return trees
 
 
 def sentences_from(
@@ -255,13 +274,14 @@ def _reader_of_lines(
     """A reader of bracketed trees, raw text, or both."""
 
     def read(records: Sequence[Record], source: str) -> list[list[Any]]:
+        bare = [record._replace(text=_without_label(record.text)) for record in records]
         if reading.read_texts is None:
-            return read_brackets(records, source)
+            return read_brackets(bare, source)
         found: list[list[Any] | None] = [None] * len(records)
-        likely = [reading.expected != "text" and _may_be_tree(each.text) for each in records]
-        trees = iter(read_brackets(list(itertools.compress(records, likely)), source))
+        likely = [reading.expected != "text" and _may_be_tree(each.text) for each in bare]
+        trees = iter(read_brackets(list(itertools.compress(bare, likely)), source))
         for index in itertools.compress(range(len(records)), likely):
-            contents, text = next(trees), records[index].text
+            contents, text = next(trees), bare[index].text
             is_tree = len(contents) == 1 and isinstance(contents[0], Tree)
             if is_tree or "\n" in text or _is_broken(contents, text):
                 found[index] = contents
@@ -279,6 +299,23 @@ def _reader_of_lines(
         return is_unmatched and begins_as_tree(text, reading.class_names)
 
     return read
+
+
+def _without_label(line: str) -> str:
+    """The line, with spaces in place of a label before a tab and a bracket.
+
+    Columns in messages stay right.
+    """
+    label = _label_before_tree(line)
+    return line if label is None else " " * len(label) + line[len(label) :]
+
+
+def _label_before_tree(line: str) -> str | None:
+    """The label of ``label<TAB>(tree)``, as written by ``graphsent parse``, else None."""
+    label, tab, rest = line.partition("\t")
+    if not tab or label.lstrip().startswith("(") or label.count("(") != label.count(")"):
+        return None
+    return label if rest.lstrip().startswith("(") else None
 
 
 def _read_one_each(

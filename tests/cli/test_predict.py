@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import subprocess
 import sys
 
@@ -120,6 +121,20 @@ def test_a_tree_is_drawn_with_predicted_labels(trained, file, tmp_path, capsys, 
     assert capsys.readouterr().out == f"wrote {out}\n"
     start = out.read_bytes()[:8]
     assert start.startswith(b"\x89PNG" if suffix == "png" else b"<?xml")
+
+
+def test_labels_before_drawn_trees_are_those_of_the_roots(trained, tmp_path, capsys):
+    path, out = tmp_path / "parses.trees", tmp_path / "tree.svg"
+    path.write_text("1\t(ROOT (W so) (W good))\n\n3\t\n3\t(ROOT (W good))\n")
+    assert main(["draw", str(path), "--number=2", f"--out={out}"]) == 0
+    assert {"3", "good"} <= set(re.findall(r"<!-- (.*?) -->", out.read_text()))
+    model = f"--model={trained}"
+    assert main(["draw", str(path), model, "--gold", f"--out={out}"]) == 0
+    assert main(["draw", str(path), model, f"--out={tmp_path / 'page.html'}"]) == 0
+    assert "2 trees" in capsys.readouterr().out
+    path.write_text("1\t(ROOT (W so)\n")
+    assert main(["draw", str(path), f"--out={out}"]) == 2
+    assert f"{path}:1:3: the bracket" in capsys.readouterr().err
 
 
 def test_drawing_a_tree_from_the_command_line(tmp_path, monkeypatch):

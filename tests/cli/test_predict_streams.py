@@ -220,6 +220,20 @@ def test_malformed_trees_are_isolated(tmp_path, capsys):
     assert "2 of 4 inputs are bad" in captured.err
 
 
+def test_labels_before_trees_are_skipped(words, tmp_path, capsys):
+    BiTreeLSTMClassifier(VOCABULARY, 3, 4, 4, 4).save_pretrained(tmp_path / "trees")
+    path = tmp_path / "parses.trees"
+    path.write_text("so so (ok)\t(S (A the) (B film))\n1\t(S (A good)\n1\t(S good)\n")
+    for model in (words, str(tmp_path / "trees")):
+        assert main(["predict", model, str(path)]) == 1
+        captured = capsys.readouterr()
+        assert texts(captured.out) == ["the film", "", "good"]
+        assert f"{path}:2:3: the bracket" in captured.err
+    path.write_text("the film\t(good)\n")
+    assert main(["predict", words, str(path)]) == 0
+    assert texts(capsys.readouterr().out) == ["the film ( good )"]
+
+
 def test_inputs_that_only_the_model_rejects(tmp_path, capsys, monkeypatch):
     """A model, say of binary trees, may reject well-formed trees."""
 

@@ -8,7 +8,8 @@ Input:
             continue on indented lines. A line is a tree if it is exactly one bracketed tree, an
             error if it begins as one but its brackets do not match, and raw text otherwise; so is
             (not good), but not (NN film) or (3 film): a label has no lower-case letter or is the
-            name of a class; --input overrides this
+            name of a class; --input overrides this. A label and a tab before a tree, as written
+            by graphsent parse, are skipped
   tables    *.csv, *.tsv or *.jsonl, with or without labels; one column is read, or two for pairs,
             one row per input; a *.tsv without a header holds label<TAB>sentence
 Arguments that contain a space are sentences or trees themselves. Without RUN (the first argument is
