@@ -67,7 +67,7 @@ def write(model: Model, request: Request, arguments: Any) -> Tally:
     reading = reading_of(_COMMAND, model, arguments)
     pieces: Iterable[list[Input]]
     if isinstance(model, RelatednessModel):
-        first, second = request.pair(model)
+        first, second = request.pair(model, arguments.text_column)
         pieces = pairs_in((first, second), reading, tally)
     else:
         first = request.single(model)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -39,14 +40,19 @@ class Request(NamedTuple):
             raise UsageError(f"the model {model.name!r} reads single sentences, got two files")
         return self.files[0]
 
-    def pair(self, model: Model) -> tuple[Source, Source]:
+    def pair(self, model: Model, columns: Sequence[str] | None) -> tuple[Source, Source]:
         """The sources of the first and second sentences of a model of pairs; twice the same table.
+
+        Args:
+            model: The model.
+            columns: The columns asked for, by which standard input is a table.
 
         Raises:
             UsageError: There are not exactly two, nor one table, or both are standard input.
         """
-        one_table = not self.files[1:] and any(map(is_table, self.files))
-        files = self.files * 2 if one_table else self.files
+        files = self.files
+        if len(files) == 1 and (is_table(files[0]) or (files[0] == "-" and columns)):
+            return files[0], files[0]
         if len(self.texts or files) != 2:
             raise UsageError(
                 f"the model {model.name!r} reads pairs of sentences: expected two files, one of "
@@ -87,9 +93,12 @@ def request_of(arguments: Any) -> Request:
             f"expected files or sentences, got both: {of_kind[False][0]}, {of_kind[True][0]!r}"
         )
     files = of_kind[False] if of_kind[False] or of_kind[True] else ["-"]
-    if arguments.text_column and not any(map(is_table, files)) and not arguments.ray:
+    has_table = any(each == "-" or is_table(each) for each in files)
+    if arguments.text_column and not has_table and not arguments.ray:
         other = files[0] if files else "sentences"
-        raise UsageError(f"--text-column needs a table ({', '.join(TABLES)}), got {other}")
+        raise UsageError(
+            f"--text-column needs a table ({', '.join(TABLES)}, or standard input), got {other}"
+        )
     if len(files) > 2:
         raise UsageError(f"expected one file, or two for pairs, got {len(files)}")
     return Request(run, tuple(files), tuple(of_kind[True]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -67,7 +68,7 @@ def reading_of(command: str, model: Any, arguments: Any) -> Reading:
 def _reader_of_texts(command: str, model: Any, arguments: Any) -> ReadTexts | None:
     """The function by which the model reads raw text; None if it reads only trees."""
     if model.tree_kind == "words" and not (arguments.parser or model.reads_text):
-        return _noting_tabs(
+        return _noting_tables(
             command, lambda texts: [Sentence(model.tokenize(text)) for text in texts]
         )
     with warnings.catch_warnings(record=True) as caught:
@@ -77,7 +78,7 @@ def _reader_of_texts(command: str, model: Any, arguments: Any) -> ReadTexts | No
             model.parser = arguments.parser
     _say_warnings(command, caught)
     if model.reads_text:
-        return _noting_tabs(command, lambda texts: _parsed(command, model, texts))
+        return _noting_tables(command, lambda texts: _parsed(command, model, texts))
     if arguments.input == "text":
         raise UsageError(
             f"--input text: the model {model.name!r} reads trees and needs --parser NAME"
@@ -85,12 +86,22 @@ def _reader_of_texts(command: str, model: Any, arguments: Any) -> ReadTexts | No
     return None
 
 
-def _noting_tabs(command: str, read: ReadTexts) -> ReadTexts:
-    """Warns once about a tab, since a label before it would be read as words."""
-    noted = False
+def _noting_tables(command: str, read: ReadTexts) -> ReadTexts:
+    """Warns once if texts look like rows of a table, which would be read as words.
+
+    That is, about the first text if it is a JSON object, and about a tab.
+    """
+    is_first, noted = True, False
 
     def noting(texts: list[str]) -> Sequence[Any]:
-        nonlocal noted
+        nonlocal is_first, noted
+        if is_first and _is_object(texts[0]):
+            say(
+                command,
+                "a JSON object is read as words of a sentence: name the column of a table on "
+                f"standard input by --text-column, or the file *.jsonl: {texts[0][:60]!r}",
+            )
+        is_first = False
         tabbed = next((text for text in texts if "\t" in text), None)
         if tabbed is not None and not noted:
             noted = True
@@ -99,6 +110,15 @@ def _noting_tabs(command: str, read: ReadTexts) -> ReadTexts:
         return read(texts)
 
     return noting
+
+
+def _is_object(text: str) -> bool:
+    if not text.lstrip().startswith("{"):
+        return False
+    try:
+        return isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 def _parsed(command: str, model: Any, texts: list[str]) -> list[Any]:

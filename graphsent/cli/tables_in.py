@@ -29,14 +29,18 @@ def is_table(path: str) -> bool:
 def table_format(path: str, pieces: Pieces, *, is_certain: bool) -> tuple[str | None, Pieces]:
     """The format of a table, and all of its lines; None if the lines are not those of a table.
 
-    The name of a file decides, but a file named ``*.tsv`` may also hold text without tabs.
+    The name of a file decides, but a file named ``*.tsv`` may also hold text without tabs. A table
+    on standard input is JSON lines if it begins with a brace, else CSV.
 
     Args:
-        path: The file.
+        path: The file, ``-`` for standard input.
         pieces: Its lines.
         is_certain: Whether a table is expected.
     """
     form = format_by_name(Path(path))
+    if path == "-" and is_certain:
+        first, pieces = _first_line(pieces)
+        return "jsonl" if first.lstrip().startswith("{") else "csv", pieces
     if form not in READERS:
         return None, pieces
     if form == "tsv" and not is_certain:

@@ -241,7 +241,7 @@ def test_pictures_and_pages(capsys):
         ),
         (
             ["words", "good film", "--text-column=c"],
-            "needs a table (.csv, .tsv, .jsonl, .ndjson, .json), got",
+            "needs a table (.csv, .tsv, .jsonl, .ndjson, .json, or standard input), got",
         ),
         (["words", "good film", "--workers=2"], "--workers needs --ray"),
         (["pairs", "-", "-"], "only one of the two files can be standard input"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 
@@ -41,6 +42,19 @@ def test_pairs_from_a_table(pairs, capsys):
     columns = ["--text-column=c", "--text-column=a"]
     assert main(["predict", pairs, "rows.csv", *columns]) == 0
     assert capsys.readouterr().out == expected
+
+
+def test_a_table_of_pairs_on_standard_input(pairs, capsys, monkeypatch):
+    columns = ["--text-column=a", "--text-column=c"]
+    for text in (
+        "a,b,c\nthe film,x,good film\ngood,x,the film\n",
+        '{"a": "the film", "c": "good film"}\n{"a": "good", "c": "the film"}\n',
+    ):
+        for file in ([], ["-"]):
+            monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+            assert main(["predict", pairs, *file, *columns]) == 0
+            rows = [line.split("\t")[1:] for line in capsys.readouterr().out.splitlines()]
+            assert rows == [["the film", "good film"], ["good", "the film"]]
 
 
 def test_the_same_sentence_twice(pairs, capsys):

@@ -191,6 +191,38 @@ def test_tab_separated_values_are_read_as_in_training(words, rows, columns, tmp_
     assert [each["text"] for each in found] == ["the film", "good"]
 
 
+@pytest.mark.parametrize(
+    "rows",
+    [
+        'id,said\n1,"the\nfilm"\n2,good\n',
+        '\n{"id": 1, "said": "the film"}\n{"id": 2, "said": "good"}\n',
+        "id\tsaid\n1\tthe film\n2\tgood\n",
+    ],
+)
+def test_a_table_on_standard_input(words, rows, capsys, monkeypatch):
+    for file in ([], ["-"]):
+        give(monkeypatch, rows.encode())
+        assert main(["predict", words, *file, "--text-column=said"]) == 0
+        captured = capsys.readouterr()
+        assert texts(captured.out) == ["the film", "good"]
+        assert captured.err == ""
+    give(monkeypatch, rows.encode())
+    assert main(["encode", words, "--text-column=sad"]) == 2
+    assert "no column 'sad': expected one of 'id', 'said'" in capsys.readouterr().err
+
+
+def test_objects_that_are_read_as_text_are_noticed(words, capsys, monkeypatch):
+    give(monkeypatch, b'{"text": "the film"}\n' * 600)
+    assert main(["predict", words]) == 0
+    captured = capsys.readouterr()
+    assert len(texts(captured.out)) == 600
+    noticed = "graphsent predict: a JSON object is read as words of a sentence: name the column"
+    assert [line.startswith(noticed) for line in captured.err.splitlines()] == [True, False]
+    give(monkeypatch, b'{good}\n{"text": "the film"}\n')
+    assert main(["predict", words]) == 0
+    assert "JSON" not in capsys.readouterr().err
+
+
 def test_bad_rows_of_tab_separated_values(words, tmp_path, capsys):
     path = tmp_path / "rows.tsv"
     path.write_text("1\tthe film\nno label\n1\tgood\t2\n1\tgood\n")

@@ -11,7 +11,8 @@ Input:
             name of a class; --input overrides this. A label and a tab before a tree, as written
             by graphsent parse, are skipped
   tables    *.csv, *.tsv or *.jsonl, with or without labels; one column is read, or two for pairs,
-            one row per input; a *.tsv without a header holds label<TAB>sentence
+            one row per input; a *.tsv without a header holds label<TAB>sentence;
+            with --text-column, standard input is a table, of CSV or JSON lines
 Arguments that contain a space are sentences or trees themselves. Without RUN (the first argument is
 a sentence or a file), the bundled model predicts the sentiment of English sentences.
 
