@@ -31,7 +31,7 @@ __all__ = ["run_on_ray"]
 _ABOUT = "about.json"
 _ERRORS = ".errors"
 # Options that the results depend on, besides the model.
-_LASTING = ("input", "parser", "text_column")
+_LASTING = ("input", "parser", "text_column", "encoding")
 
 
 def run_on_ray(command: str, form: str, request: Request, arguments: Any) -> None:

@@ -18,8 +18,8 @@ from graphsent.errors import DataError, FailedError, GraphsentError
 from graphsent.parsing import load_parser
 from graphsent.parsing.files import CONLLU, TextLine, partial_path, write_parses
 from graphsent.tasks.own.examples import BadLine, text_of
+from graphsent.tasks.own.lines import decoded_lines
 from graphsent.tasks.own.reader import OwnFile, read_examples
-from graphsent.trees.records import lines_of
 
 __all__ = ["run"]
 
@@ -45,7 +45,7 @@ def run(arguments: Any) -> None:
         try:
             outcome = write_parses(
                 arguments.out,
-                _rows(arguments) if is_table(arguments.file) else _lines(arguments.file),
+                _rows(arguments) if is_table(arguments.file) else _lines(arguments),
                 parser,
                 split=arguments.split_sentences,
                 batch_size=arguments.batch_size,
@@ -85,7 +85,7 @@ def _rows(arguments: Any) -> Iterator[TextLine]:
     """The rows of a table, each with a label."""
     texts = (arguments.text_column,) if arguments.text_column else ()
     path, label = Path(arguments.file), arguments.label_column
-    file = OwnFile(path, texts, label, input="text", encoding=None)
+    file = OwnFile(path, texts, label, input="text", encoding=arguments.encoding)
     for row in read_examples(file):
         if isinstance(row, BadLine):
             yield TextLine(row.line, "", "", DataError(row.message))
@@ -98,9 +98,10 @@ def _rows(arguments: Any) -> Iterator[TextLine]:
         yield TextLine(row.line, text_of(text), row.label)
 
 
-def _lines(path: str) -> Iterator[TextLine]:
+def _lines(arguments: Any) -> Iterator[TextLine]:
     """The lines of the input, streamed."""
+    path = arguments.file
     with opened(path) as stream:
-        for piece in lines_of(stream, name_of(path)):
+        for piece in decoded_lines(stream, name_of(path), arguments.encoding):
             for line in piece:
                 yield TextLine(line.number, line.text, error=line.error)

@@ -24,6 +24,7 @@ from graphsent.cli.tally import Tally, say
 from graphsent.cli.trees_in import name_of
 from graphsent.cli.usage import UsageError
 from graphsent.models import Model, ParseReranker, RelatednessModel, Sentence
+from graphsent.tasks.own.lines import UTF8
 from graphsent.trees import iter_nbest, parse_nbest
 from graphsent.trees.records import lines_of
 
@@ -131,8 +132,8 @@ def _rerank(model: ParseReranker, request: Request, form: str, arguments: Any) -
         )
     if form in _DRAWN:
         raise UsageError(f"--format {form} is for classes of nodes: n-best lists need text or json")
-    for name in ("unknown", "input"):
-        if getattr(arguments, name) not in (None, False, "auto"):
+    for name in ("unknown", "input", "encoding"):
+        if getattr(arguments, name) not in (None, False, "auto", UTF8):
             raise UsageError(f"--{name} is for sentences and trees: {model.name!r} reads lists")
     (file,) = request.files
     lists = parse_nbest(_numbered_lines(), _STDIN) if file == "-" else iter_nbest(file)

@@ -62,6 +62,7 @@ def reading_of(command: str, model: Any, arguments: Any) -> Reading:
         model.label_names,
         arguments.input,
         arguments.text_column or (),
+        arguments.encoding,
     )
 
 

@@ -45,7 +45,7 @@ def table_format(path: str, pieces: Pieces, *, is_certain: bool) -> tuple[str | 
         return None, pieces
     if form == "tsv" and not is_certain:
         first, pieces = _first_line(pieces)
-        form = form if "\t" in first else None
+        return form if "\t" in first else None, pieces
     return form, pieces
 
 

@@ -15,6 +15,7 @@ from graphsent._unpacking import open_gzip
 from graphsent.cli.tables_in import table_format, texts_in_table
 from graphsent.errors import DataError, GraphsentError
 from graphsent.sentences import Sentence
+from graphsent.tasks.own.lines import UTF8, decoded_lines
 from graphsent.trees import (
     DependencyTree,
     Tree,
@@ -30,7 +31,6 @@ from graphsent.trees.records import (
     Record,
     conllu_records,
     line_records,
-    lines_of,
     read_brackets,
     read_conllu_records,
 )
@@ -85,12 +85,14 @@ class Reading(NamedTuple):
             a line is a tree if it is exactly one, an error if it begins as a tree whose brackets do
             not match, and raw text otherwise; see :mod:`graphsent.trees.recognition`.
         columns: Columns of a table, see :func:`~graphsent.cli.tables_in.texts_in_table`.
+        encoding: Encoding of files and standard input.
     """
 
     read_texts: ReadTexts | None
     class_names: Collection[str] = ()
     expected: str = "auto"
     columns: Sequence[str] = ()
+    encoding: str = UTF8
 
 
 def name_of(path: Source) -> str:
@@ -115,7 +117,7 @@ def given_in(path: Source, reading: Reading) -> Iterator[list[Given]]:
     Raises:
         DataError: The file cannot be opened or read to its end.
     """
-    yield from _given(_lines(path), path, reading)
+    yield from _given(_lines(path, reading.encoding), path, reading)
 
 
 def sides_in(path: str, reading: Reading) -> list[Iterator[list[Given]]]:
@@ -123,13 +125,13 @@ def sides_in(path: str, reading: Reading) -> list[Iterator[list[Given]]]:
 
     The table is read once; what one stream is ahead of the other is kept in memory.
     """
-    lines = itertools.tee(_lines(path))
+    lines = itertools.tee(_lines(path, reading.encoding))
     return [_given(pieces, path, reading, side) for side, pieces in enumerate(lines)]
 
 
-def _lines(path: Source) -> Iterator[list[Line]]:
+def _lines(path: Source, encoding: str) -> Iterator[list[Line]]:
     with opened(path) as stream:
-        yield from lines_of(stream, name_of(path))
+        yield from decoded_lines(stream, name_of(path), encoding if isinstance(path, str) else UTF8)
 
 
 def _given(

@@ -21,6 +21,7 @@ __all__ = [
     "CommandParser",
     "UsageError",
     "add_encoder",
+    "add_encoding",
     "add_model_class",
     "add_ray",
     "add_text_column",
@@ -148,6 +149,12 @@ def add_encoder(parser: Any) -> None:
         metavar="DIR",
         help="New directory of the frozen encoder that the model was trained with, if it moved.",
     )
+
+
+def add_encoding(parser: Any) -> None:
+    """Declares the encoding of input files."""
+    text = "Encoding of the files; utf-8 by default."
+    parser.add_argument("--encoding", type=str, default="utf-8", help=text)
 
 
 def add_model_class(parser: Any) -> None:

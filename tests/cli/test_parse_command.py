@@ -81,7 +81,6 @@ def test_a_failure_before_the_first_batch_leaves_nothing(tmp_path, capsys, name,
     main(["parse", str(path), FLAT, f"--out={tmp_path}/out"])
     error = capsys.readouterr().err
     assert message in error
-    assert "--encoding" not in error  # which parse does not have
     assert not partial_path(tmp_path / "out").exists()
 
 
@@ -93,10 +92,24 @@ def test_bad_lines_are_named(tmp_path, capsys):
     assert [error.partition(": ")[2] for error in errors] == [
         f"{path}:2: no tab in 'no tab': expected label<TAB>sentence",
         f"{path}:3: toy_parsers:flat has no tree for 'bad'",
-        f"{path}:4:3: 0xFF is not valid UTF-8 (invalid start byte): expected UTF-8",
+        f"{path}:4:3: 0xFF is not valid UTF-8 (invalid start byte): expected UTF-8, "
+        "or the encoding by name (--encoding latin-1)",
     ]
     assert last == "graphsent parse: 3 of 5 lines have no tree"
     assert len((tmp_path / "out").read_text().splitlines()) == 5
+
+
+@pytest.mark.parametrize("name", ["in.txt", "in.csv", "-"])
+def test_other_encodings(tmp_path, monkeypatch, name):
+    text = "label,text\nx,schön\n" if name == "in.csv" else "schön\n"
+    data = text.encode("utf-16")
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
+    (tmp_path / "in.txt").write_bytes(data)
+    (tmp_path / "in.csv").write_bytes(data)
+    file = name if name == "-" else str(tmp_path / name)
+    out = tmp_path / "o.trees"
+    assert main(["parse", file, FLAT, f"--out={out}", "--encoding=utf-16"]) == 0
+    assert out.read_text().endswith("(W schön))\n")
 
 
 def test_standard_input_and_sentences(tmp_path, monkeypatch):

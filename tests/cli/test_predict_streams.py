@@ -109,11 +109,41 @@ def test_cells_of_a_table_that_are_not_text(words, tmp_path, monkeypatch, capsys
     assert main(["predict", words, "./rows.csv"]) == 1
     captured = capsys.readouterr()
     assert texts(captured.out) == ["", "good"]
-    message = "./rows.csv:2:6: 0xE9 is not valid UTF-8 (unexpected end of data): expected UTF-8"
+    message = "./rows.csv:2:6: 0xE9 is not valid UTF-8 (unexpected end of data): expected UTF-8, "
+    message += "or the encoding by name (--encoding latin-1)"
     assert captured.err.splitlines()[0] == f"graphsent predict: {message}"
     Path("rows.csv").write_bytes(b"caf\xe9,text\n1,good\n2,film\n")
     assert main(["predict", words, "rows.csv", "--text-column=2"]) == 2
     assert "rows.csv:1:4: 0xE9 is not valid UTF-8" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["predict", "encode"])
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-16"])
+def test_other_encodings(words, command, encoding, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("rows.csv").write_bytes("id,text\n1,schön\n2,good\n".encode(encoding))
+    Path("lines.txt").write_bytes("schön\ngood\n".encode(encoding))
+    Path("tree.conllu").write_bytes(CONLLU.replace("the", "schön").encode(encoding))
+    for file in ("rows.csv", "lines.txt", "-", "tree.conllu"):
+        give(monkeypatch, Path("lines.txt").read_bytes())
+        form = ["--format=jsonl"] if command == "predict" else []
+        main([command, words, file, f"--encoding={encoding}", *form])
+        first = json.loads(capsys.readouterr().out.splitlines()[0])
+        assert first["text"] == ("schön film" if file == "tree.conllu" else "schön")
+    assert main([command, words, "schön film", f"--encoding={encoding}"]) == 0
+    assert "schön film" in capsys.readouterr().out
+    assert main([command, words, "lines.txt", "--encoding=utf-99"]) == 2
+    assert "unknown encoding 'utf-99' for lines.txt" in capsys.readouterr().err
+
+
+def test_nul_characters_are_bad(words, tmp_path, capsys):
+    path = tmp_path / "text.txt"
+    path.write_bytes(b"the film\ngo\0od\n(S (A go\0od) (B film))\ngood\r\n")
+    assert main(["predict", words, str(path)]) == 1
+    captured = capsys.readouterr()
+    assert texts(captured.out) == ["the film", "", "", "good"]
+    assert f"{path}:2:3: a NUL character: expected text" in captured.err
+    assert f"{path}:3:9: a NUL character" in captured.err
 
 
 def test_columns_of_objects_by_number(words, tmp_path, capsys):

@@ -23,7 +23,13 @@ from __future__ import annotations
 from typing import Any
 
 from graphsent.cli.declared import constant
-from graphsent.cli.usage import add_encoder, add_model_class, add_ray, add_text_column
+from graphsent.cli.usage import (
+    add_encoder,
+    add_encoding,
+    add_model_class,
+    add_ray,
+    add_text_column,
+)
 
 __all__ = ["add_arguments"]
 
@@ -41,6 +47,7 @@ def add_arguments(parser: Any) -> None:
     add("--out", "-o", type=str, metavar="FILE", help="Output file, written atomically.")
     add("--input", choices=_INPUTS, default="auto", help="Content of the lines (default: auto).")
     add_text_column(parser)
+    add_encoding(parser)
     text = "Parser of raw text for models that read trees; as for graphsent predict."
     add("--parser", type=str, metavar="NAME", help=text)
     add("--strict", action="store_true", help="Stop at the first bad input.")

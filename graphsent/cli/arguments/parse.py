@@ -31,6 +31,7 @@ from __future__ import annotations
 from typing import Any
 
 from graphsent.cli.declared import constant
+from graphsent.cli.usage import add_encoding
 
 __all__ = ["add_arguments"]
 
@@ -48,6 +49,7 @@ def add_arguments(parser: Any) -> None:
     parser.add_argument(
         "--label-column", type=str, metavar="NAME", help="Column of labels in a table."
     )
+    add_encoding(parser)
     parser.add_argument(
         "--split-sentences",
         action="store_true",

@@ -61,7 +61,13 @@ from __future__ import annotations
 from typing import Any
 
 from graphsent.cli.declared import constant
-from graphsent.cli.usage import add_encoder, add_model_class, add_ray, add_text_column
+from graphsent.cli.usage import (
+    add_encoder,
+    add_encoding,
+    add_model_class,
+    add_ray,
+    add_text_column,
+)
 
 __all__ = ["FORMATS", "add_arguments"]
 
@@ -90,6 +96,7 @@ def add_arguments(parser: Any) -> None:
     add("--out", "-o", type=str, metavar="FILE", help="Output file, written atomically.")
     add("--input", choices=_INPUTS, default="auto", help="Content of the lines (default: auto).")
     add_text_column(parser)
+    add_encoding(parser)
     add(
         "--parser",
         type=str,

@@ -13,7 +13,7 @@ from graphsent.errors import DataError
 from graphsent.sentences import Sentence
 from graphsent.tasks.own.columns import Columns
 from graphsent.tasks.own.examples import BadLine, OwnExample, with_labels
-from graphsent.tasks.own.lines import lines_in
+from graphsent.tasks.own.lines import UTF8, lines_in
 from graphsent.tasks.own.tables import READERS, finder, read_sentences
 from graphsent.tasks.own.treebanks import bracketed_trees, dependency_trees, examples_of_rows
 
@@ -55,7 +55,7 @@ class OwnFile:
             per line.
         input: Whether texts are bracketed ``"trees"`` or raw ``"text"``; ``"auto"`` goes by the
             first one.
-        encoding: Encoding of the file; None for UTF-8 where the user cannot choose another.
+        encoding: Encoding of the file.
     """
 
     path: Path
@@ -63,7 +63,7 @@ class OwnFile:
     label_column: str | None = None
     label: str | None = None
     input: str = "auto"
-    encoding: str | None = "utf-8"
+    encoding: str = UTF8
 
     def format(self) -> str:
         """``"tsv"``, ``"csv"``, ``"jsonl"``, ``"conllu"``, ``"trees"``, or ``"sentences"``.
@@ -99,7 +99,7 @@ def iter_examples(
     label_column: str | None = None,
     label: str | None = None,
     input: str = "auto",
-    encoding: str = "utf-8",
+    encoding: str = UTF8,
 ) -> Iterator[OwnExample]:
     """The examples of a file one by one; see :class:`OwnFile` for formats and arguments.
 
