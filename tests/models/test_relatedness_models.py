@@ -115,7 +115,8 @@ def test_pairs_come_in_several_forms():
     assert pair.words == ["film", "the", "film"]
     assert pair.score == 2.5
     assert as_pairs([pair]) == [pair]
-    assert small().predict([pair, (first, second)]).shape == (2,)
+    assert as_pairs([[first, second, 2.5], (first, second, np.float32(2.5), "")]) == [pair, pair]
+    assert small().predict([pair, (first, second), [first, second]]).shape == (3,)
 
 
 @pytest.mark.parametrize(
@@ -124,7 +125,9 @@ def test_pairs_come_in_several_forms():
         ("(a b)", r"expected a list of pairs, got one str: put it in \[\]"),
         (TreePair(*sentences("dependency", 2)), "got one TreePair"),
         (["(a b)"], "pair 1: expected a tuple of two trees and optionally a score, got str"),
-        ([("(a b)",)], "pair 1: expected a tuple of two trees"),
+        ([("(a b)",)], "pair 1: expected a tuple of two trees .*, got tuple of 1"),
+        ([["(a b)"] * 5], "pair 1: expected a tuple of two trees .*, got list of 5"),
+        ([["(a b)"] * 3], r"pair 1: expected two trees .*, got '\(a b\)' as the score"),
         ([("(a b)", "(a b)"), ("(a b)", "no tree")], "pair 2: input 2: expected a parse tree"),
         ([("(a b)", sentences("dependency", 1)[0])], "pair 1: .* cannot be mixed"),
         ([("(a b)", "(a b)"), tuple(sentences("dependency", 2))], "cannot be mixed in one call"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, SupportsFloat
 
 import torch
 
@@ -54,8 +54,9 @@ def as_pairs(
     """Convert inputs in any supported form to pairs of trees or sentences.
 
     Args:
-        inputs: Each a :class:`~graphsent.pairs.TreePair`, or a tuple of two trees and optionally a
-            score and a class; trees as in :func:`~graphsent.models.batches.forms.as_trees`.
+        inputs: Each a :class:`~graphsent.pairs.TreePair`, or a tuple or list of two trees and
+            optionally a score and a class; trees as in
+            :func:`~graphsent.models.batches.forms.as_trees`.
         parse: Parses raw text; None if there is no parser.
         tokenize: Splits raw text into words for models that need no trees; sentences are then as in
             :func:`~graphsent.models.batches.forms.as_sentences`. None if trees are needed.
@@ -69,12 +70,9 @@ def as_pairs(
         raise ModelError(f"expected a list of pairs, got one {type(inputs).__name__}: put it in []")
     items = list(inputs)
     for number, item in enumerate(items, start=1):
-        if not isinstance(item, tuple) or len(item) not in (2, 3, 4):
-            kind = "trees" if tokenize is None else "sentences"
-            raise ModelError(
-                f"pair {number}: expected a tuple of two {kind} and optionally a score, got "
-                f"{type(item).__name__}"
-            )
+        problem = _problem(item, "trees" if tokenize is None else "sentences")
+        if problem:
+            raise ModelError(f"pair {number}: {problem}")
     if parse is not None:
         both = [side for item in items for side in item[:2]]
         sides = iter(with_texts_parsed(both, parse, class_names))
@@ -92,6 +90,18 @@ def as_pairs(
     if tokenize is None and len({isinstance(pair.first, Tree) for pair in pairs}) > 1:
         raise ModelError("constituency and dependency trees cannot be mixed in one call")
     return pairs
+
+
+def _problem(item: Any, what: str) -> str | None:
+    """What is wrong with an input that is to be a pair; None if nothing is."""
+    is_sequence = isinstance(item, tuple) or type(item) is list  # an nltk.Tree is a list
+    if not is_sequence or len(item) not in (2, 3, 4):
+        found = f"{type(item).__name__} of {len(item)}" if is_sequence else type(item).__name__
+        return f"expected a tuple of two {what} and optionally a score, got {found}"
+    score = TreePair(*item).score
+    if score is not None and not isinstance(score, SupportsFloat):
+        return f"expected two {what} and optionally a score, got {score!r:.40} as the score"
+    return None
 
 
 def pair_labels(pairs: Sequence[TreePair], goal: str) -> torch.Tensor:
