@@ -223,6 +223,7 @@ def answered(
                     tally.add_bad(errors)
                 else:
                     tally.add(each.words)
+                    tally.note_kind(f"{name}:{each.line}", each.sentences)
                 yield Answered(each, None if errors else answer, errors)
 
 

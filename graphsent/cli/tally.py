@@ -1,19 +1,24 @@
-"""Counting inputs and unknown words, and reporting bad inputs."""
+"""Counting inputs and unknown words, and reporting bad and unexpected inputs."""
 
 from __future__ import annotations
 
 import sys
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 from graphsent.errors import FailedError
 from graphsent.models import Model
+from graphsent.parsing.names import shape_of
+from graphsent.trees import DependencyTree, Tree
 
 __all__ = ["Tally", "say"]
 
+_KINDS = {Tree: "constituency", DependencyTree: "dependency"}
+
 
 class Tally:
-    """Counts inputs and words, and reports bad inputs and unknown words.
+    """Counts inputs and words, and reports bad or unexpected inputs and unknown words.
 
     Args:
         command: Name of the command, for messages.
@@ -28,6 +33,8 @@ class Tally:
 
     def __init__(self, command: str, model: Model, *, strict: bool, listed: bool) -> None:
         self._command = command
+        self._model = model
+        self._other_kind = _other_kind(model)
         self.inputs = 0
         self.uneven = ""  # message if one file has more inputs than the other
         self.bad = self._words = self._unknown = 0
@@ -57,6 +64,25 @@ class Tally:
         if self._listed is not None:
             self._listed.update(unknown)
 
+    def note_kind(self, place: str, sentences: Sequence[Any]) -> None:
+        """Warns once about a tree of another kind than those that the model was trained on.
+
+        Args:
+            place: File and line of the input.
+            sentences: Its sentences or trees.
+        """
+        other = self._other_kind
+        if other is None or not any(isinstance(each, other) for each in sentences):
+            return
+        self._other_kind = None
+        source = self._model.tree_source
+        assert source is not None
+        say(
+            self._command,
+            f"{place}: the model was trained on {source.kind} trees, this is a "
+            f"{_KINDS[other]} tree: its results may be meaningless",
+        )
+
     def close(self, *, quiet: bool = False) -> None:
         """Prints the counts.
 
@@ -78,6 +104,17 @@ class Tally:
         problems = [bad] * bool(self.bad) + [self.uneven] * bool(self.uneven)
         if problems:
             raise FailedError("; ".join(problems))
+
+
+def _other_kind(model: Model) -> type | None:
+    """The type of trees that a model was not trained on; None if that does not matter.
+
+    Models trained on trees of an artificial shape convert all trees to it.
+    """
+    source = model.tree_source
+    if source is None or shape_of(source.parser):
+        return None
+    return next(type_ for type_, kind in _KINDS.items() if kind != source.kind)
 
 
 def say(command: str, message: str) -> None:

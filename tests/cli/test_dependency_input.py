@@ -15,6 +15,7 @@ from graphsent.models import (
     BiTreeLSTMClassifier,
     TreeLSTMClassifier,
 )
+from graphsent.parsing import TreeSource
 from graphsent.trees import parse_conllu, write_conllu
 from graphsent.vocabulary import Vocabulary
 
@@ -73,6 +74,28 @@ def test_classes_of_dependency_trees(classifier, files, capsys, monkeypatch):
         assert tree.words == original.words
         assert tree.heads.tolist() == original.heads.tolist()
         assert list(tree.labels) == [node["name"] for node in content["nodes"]]
+
+
+@pytest.mark.parametrize("command", ["predict", "encode"])
+def test_trees_of_the_other_kind_are_noticed_once(command, tmp_path, files, capsys):
+    def run(source: TreeSource | None, file: str) -> list[str]:
+        model = TreeLSTMClassifier(VOCABULARY, 5, 4, 4, cell="childsum")
+        model.tree_source = source
+        model.save_pretrained(tmp_path / "model")
+        assert main([command, str(tmp_path / "model"), file]) == 0
+        return capsys.readouterr().err.splitlines()
+
+    path = tmp_path / "trees.txt"
+    path.write_text("(S (A the) (B film))\n(S (A good) (B film))\n")
+    told = f"graphsent {command}: {path}:1: the model was trained on dependency trees, this is a "
+    told += "constituency tree: its results may be meaningless"
+    assert run(TreeSource("dependency"), str(path)) == [told]
+    (told,) = run(TreeSource("constituency"), files[0])
+    assert f"{files[0]}:1: the model was trained on constituency trees" in told
+    assert run(TreeSource("dependency"), files[0]) == []
+    assert run(TreeSource("constituency"), str(path)) == []
+    assert run(TreeSource("dependency", "shape:left"), str(path)) == []
+    assert run(None, str(path)) == []
 
 
 def test_scores_of_pairs(relatedness, files, capsys):
