@@ -51,7 +51,7 @@ class Request(NamedTuple):
             UsageError: There are not exactly two, nor one table, or both are standard input.
         """
         files = self.files
-        if len(files) == 1 and (is_table(files[0]) or (files[0] == "-" and columns)):
+        if not files[1:] and any(is_table(each) or (each == "-" and columns) for each in files):
             return files[0], files[0]
         if len(self.texts or files) != 2:
             raise UsageError(

@@ -106,8 +106,11 @@ def _noting_tables(command: str, read: ReadTexts) -> ReadTexts:
         tabbed = next((text for text in texts if "\t" in text), None)
         if tabbed is not None and not noted:
             noted = True
-            what = "a tab is read as a space, and a label before it as words of the sentence"
-            say(command, f"{what}: {tabbed[:60]!r}")
+            say(
+                command,
+                "a tab is read as a space, and a label before it as words of the sentence, unless "
+                f"the file is named *.tsv: {tabbed[:60]!r}",
+            )
         return read(texts)
 
     return noting

@@ -6,13 +6,13 @@ Input:
   trees     with or without labels, of any shape that the model takes: in brackets, or in CoNLL-U
             if the file is named *.conllu or standard input looks like it. A bracketed tree may
             continue on indented lines. A line is a tree if it is exactly one bracketed tree, an
-            error if it begins as one but its brackets do not match, and raw text otherwise; so is
-            (not good), but not (NN film) or (3 film): a label has no lower-case letter or is the
-            name of a class; --input overrides this. A label and a tab before a tree, as written
+            error if it begins as one but its brackets do not match, and raw text otherwise; --input
+            overrides this. (not good) is raw text, (NN film) and (3 film) are trees: a label has no
+            lower-case letter or is the name of a class. A label and a tab before a tree, as written
             by graphsent parse, are skipped
   tables    *.csv, *.tsv or *.jsonl, with or without labels; one column is read, or two for pairs,
-            one row per input; a *.tsv without a header holds label<TAB>sentence;
-            with --text-column, standard input is a table, of CSV or JSON lines
+            one row per input. A *.tsv without a header holds label<TAB>sentence. With
+            --text-column, standard input is a table, of CSV or JSON lines
 Arguments that contain a space are sentences or trees themselves. Without RUN (the first argument is
 a sentence or a file), the bundled model predicts the sentiment of English sentences.
 
