@@ -147,7 +147,7 @@ def _given(
         is_certain = bool(reading.columns) or side is not None
         form, pieces = table_format(path, pieces, is_certain=is_certain)
         is_conllu = path.endswith(_CONLLU) and expected != "text"
-    if path == "-" and expected != "text":
+    if path == "-" and form is None and expected != "text":
         is_conllu, pieces = _recognized(pieces, trees=only_trees)
     if is_conllu:
         for records in conllu_records(pieces):
@@ -314,10 +314,10 @@ def _without_label(line: str) -> str:
 
 def _label_before_tree(line: str) -> str | None:
     """The label of ``label<TAB>(tree)``, as written by ``graphsent parse``, else None."""
-    label, tab, rest = line.partition("\t")
-    if not tab or label.lstrip().startswith("(") or label.count("(") != label.count(")"):
+    label, *rest = line.split("\t")
+    if label.lstrip().startswith("(") or label.count("(") != label.count(")"):
         return None
-    return label if rest.lstrip().startswith("(") else None
+    return label if len(rest) == 1 and rest[0].lstrip().startswith("(") else None
 
 
 def _read_one_each(
@@ -357,7 +357,9 @@ def _is_conllu(lines: Iterable[str], *, trees: bool) -> bool | None:
         if not line.strip() or (line.startswith("#") and not trees):
             continue
         begin = line.lstrip()[0]
-        return begin in "#0123456789" if trees else begin.isdigit() and line.count("\t") > _FEW_TABS
+        if trees:
+            return begin in "#0123456789" and _label_before_tree(line) is None
+        return begin.isdigit() and line.count("\t") > _FEW_TABS
     return None
 
 

@@ -123,7 +123,10 @@ def test_a_tree_is_drawn_with_predicted_labels(trained, file, tmp_path, capsys, 
     assert start.startswith(b"\x89PNG" if suffix == "png" else b"<?xml")
 
 
-def test_labels_before_drawn_trees_are_those_of_the_roots(trained, tmp_path, capsys):
+CONLLU = b"1\t(\t_\t_\t_\t_\t2\tpunct\t_\t_\n2\tgood\t_\t_\t_\t_\t0\troot\t_\t_\n"
+
+
+def test_labels_before_drawn_trees_are_those_of_the_roots(trained, tmp_path, capsys, monkeypatch):
     path, out = tmp_path / "parses.trees", tmp_path / "tree.svg"
     path.write_text("1\t(ROOT (W so) (W good))\n\n3\t\n3\t(ROOT (W good))\n")
     assert main(["draw", str(path), "--number=2", f"--out={out}"]) == 0
@@ -132,6 +135,11 @@ def test_labels_before_drawn_trees_are_those_of_the_roots(trained, tmp_path, cap
     assert main(["draw", str(path), model, "--gold", f"--out={out}"]) == 0
     assert main(["draw", str(path), model, f"--out={tmp_path / 'page.html'}"]) == 0
     assert "2 trees" in capsys.readouterr().out
+    give(monkeypatch, b"3\t(ROOT (W good))\n")
+    assert main(["draw", f"--out={out}"]) == 0
+    give(monkeypatch, CONLLU)
+    assert main(["draw", f"--out={out}"]) == 0
+    assert "is outside" not in capsys.readouterr().err
     path.write_text("1\t(ROOT (W so)\n")
     assert main(["draw", str(path), f"--out={out}"]) == 2
     assert f"{path}:1:3: the bracket" in capsys.readouterr().err

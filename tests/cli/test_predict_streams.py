@@ -231,13 +231,17 @@ def test_tab_separated_values_are_read_as_in_training(words, rows, columns, tmp_
         "id\tsaid\n1\tthe film\n2\tgood\n",
     ],
 )
-def test_a_table_on_standard_input(words, rows, capsys, monkeypatch):
+def test_a_table_on_standard_input(words, rows, tmp_path, capsys, monkeypatch):
     for file in ([], ["-"]):
         give(monkeypatch, rows.encode())
         assert main(["predict", words, *file, "--text-column=said"]) == 0
         captured = capsys.readouterr()
         assert texts(captured.out) == ["the film", "good"]
         assert captured.err == ""
+    BiTreeLSTMClassifier(VOCABULARY, 3, 4, 4, 4).save_pretrained(tmp_path / "trees")
+    give(monkeypatch, b"1,said\n2,(S (A the) (B film))\n")
+    assert main(["predict", str(tmp_path / "trees"), "--text-column=said"]) == 0
+    assert texts(capsys.readouterr().out) == ["the film"]
     give(monkeypatch, rows.encode())
     assert main(["encode", words, "--text-column=sad"]) == 2
     assert "no column 'sad': expected one of 'id', 'said'" in capsys.readouterr().err
@@ -284,7 +288,7 @@ def test_malformed_trees_are_isolated(tmp_path, capsys):
     assert "2 of 4 inputs are bad" in captured.err
 
 
-def test_labels_before_trees_are_skipped(words, tmp_path, capsys):
+def test_labels_before_trees_are_skipped(words, tmp_path, capsys, monkeypatch):
     BiTreeLSTMClassifier(VOCABULARY, 3, 4, 4, 4).save_pretrained(tmp_path / "trees")
     path = tmp_path / "parses.trees"
     path.write_text("so so (ok)\t(S (A the) (B film))\n1\t(S (A good)\n1\t(S good)\n")
@@ -293,6 +297,9 @@ def test_labels_before_trees_are_skipped(words, tmp_path, capsys):
         captured = capsys.readouterr()
         assert texts(captured.out) == ["the film", "", "good"]
         assert f"{path}:2:3: the bracket" in captured.err
+    give(monkeypatch, b"1\t(S (A the) (B film))\n")  # the number does not make it CoNLL-U
+    assert main(["predict", str(tmp_path / "trees")]) == 0
+    assert texts(capsys.readouterr().out) == ["the film"]
     path.write_text("the film\t(good)\n")
     assert main(["predict", words, str(path)]) == 0
     assert texts(capsys.readouterr().out) == ["the film ( good )"]
