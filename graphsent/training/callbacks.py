@@ -21,8 +21,8 @@ _DIGITS = 6
 class EpochKeeper(Callback):
     """Saves the history, the best model and the last state of a run; applies early stopping.
 
-    The history is part of the checkpoint,
-    and everything else is derived from it, so resuming restores the state of the callback.
+    The history is part of the checkpoint, and everything else is derived from it, so resuming
+    restores the state of the callback.
 
     Args:
         run: The run directory.
