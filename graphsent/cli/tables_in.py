@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import deque
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -44,8 +45,9 @@ def table_format(path: str, pieces: Pieces, *, is_certain: bool) -> tuple[str | 
     if form not in READERS:
         return None, pieces
     if form == "tsv" and not is_certain:
-        first, pieces = _first_line(pieces)
-        return form if "\t" in first else None, pieces
+        first = next(pieces, [])
+        has_tab = any("\t" in line.text for line in first)
+        return form if has_tab else None, itertools.chain([first], pieces)
     return form, pieces
 
 
@@ -65,10 +67,22 @@ def texts_in_table(
         DataError: The table cannot be read, has no such column, or has pairs of texts for single
             ones, or the reverse.
     """
-    lines = itertools.chain.from_iterable(pieces)
-    rows = READERS[form](lines, source, finder(columns, None, False))
-    while piece := list(itertools.islice(rows, _AT_ONCE)):
-        yield [_line(row, source, side) for row in piece]
+    waiting: deque[Line] = deque()
+
+    def lines() -> Iterator[Line]:
+        for piece in pieces:
+            waiting.extend(piece)
+            while waiting:
+                yield waiting.popleft()
+
+    found = []
+    for row in READERS[form](lines(), source, finder(columns, None, False)):
+        found.append(_line(row, source, side))
+        if not waiting or len(found) == _AT_ONCE:  # the next line may be long in coming
+            yield found
+            found = []
+    if found:
+        yield found
 
 
 def _line(row: Row | BadLine, source: str, side: int | None) -> Line:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import itertools
 import os
 import re
 import shlex
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -104,23 +104,32 @@ class CommandParser(ArgumentParser):
             self._hide_rare()
         flags: list[str] = []
         positionals: list[str] = []
-        rest = iter(self.arguments)
-        for argument in rest:
+        rest = deque(self.arguments)
+        while rest:
+            argument = rest.popleft()
             if argument == "--":
                 positionals.extend(rest)
+                break
             elif argument == "-" or not argument.startswith("-"):
                 positionals.append(argument)
             else:
                 flags.append(argument)
-                action = self._option_string_actions.get(argument)
-                if action is not None and isinstance(action.nargs, int | None):
-                    number = 1 if action.nargs is None else action.nargs
-                    flags.extend(itertools.islice(rest, number))  # its values
+                flags.extend(self._values_of(argument, rest))
         if not positionals or not self._get_positional_actions():
             return self.parse_args(self.arguments)
         if "--" in self.arguments:  # positionals may look like flags
             return self.parse_args([*flags, "--", *positionals])
         return self.parse_args([*positionals, *flags])
+
+    def _values_of(self, flag: str, rest: deque[str]) -> Iterator[str]:
+        """Takes the values of a flag from the arguments after it."""
+        action = self._option_string_actions.get(flag)
+        if action is not None and action.nargs == "+":
+            while rest and not rest[0].startswith("-"):
+                yield rest.popleft()
+        elif action is not None and isinstance(action.nargs, int | None):
+            for _ in range(min(1 if action.nargs is None else action.nargs, len(rest))):
+                yield rest.popleft()
 
     def _hide_rare(self) -> None:
         """Hides rarely needed options and examples from the help."""

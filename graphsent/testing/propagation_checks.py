@@ -118,7 +118,8 @@ def nodes_without_edges(case: Case) -> None:
     for count in (2, 0):
         graph = dgl.graph(([], []), num_nodes=count)
         graph.edata.update({name: values[:0] for name, values in like.edata.items()})
-        graph.ndata.update({name: values[:count] for name, values in like.ndata.items()})
+        nodes = torch.arange(count) % like.num_nodes()
+        graph.ndata.update({name: values[nodes] for name, values in like.ndata.items()})
         feat = case.feat(graph)
         for engine in ("levels", "dgl"):
             h = states(cell, graph, feat, engine=engine, **case.arguments(graph))[0]

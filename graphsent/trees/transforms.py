@@ -143,7 +143,13 @@ def collapse_unary(
 
 
 def expand_unary(tree: TreeLike, separator: str = "+") -> Tree:
-    """Inverse of ``collapse_unary(tree, "join")``: ``(S+VP+VB go)`` -> ``(S (VP (VB go)))``."""
+    """Inverse of ``collapse_unary(tree, "join")``: ``(S+VP+VB go)`` -> ``(S (VP (VB go)))``.
+
+    Raises:
+        DataError: The separator is empty.
+    """
+    if not separator:
+        raise DataError("expected a separator of labels, got an empty one")
     tree = as_tree(tree)
     chains = [label.split(separator) for label in tree.labels]
     lengths = np.array([len(chain) for chain in chains])

@@ -85,8 +85,9 @@ def test_trees_of_the_file(tmp_path, capsys):
     flags += [f"--train={train}", f"--train-trees={trees}", f"--out={tmp_path}/run"]
     assert main(["train", *flags]) == 0
     capsys.readouterr()
-    assert main(["evaluate", f"{tmp_path}/run", f"--test={other}", f"--test-trees={few}"]) == 0
-    assert "test 4 of other.tsv" in capsys.readouterr().out
+    for flag in ([f"--test-trees={few}"], ["--test-trees", f"{few}"]):
+        assert main(["evaluate", f"{tmp_path}/run", "--test", f"{other}", *flag]) == 0
+        assert "test 4 of other.tsv" in capsys.readouterr().out
     assert main(["evaluate", f"{tmp_path}/run", f"--test={other}"]) == 2
     assert "other.tsv holds sentences, but the model reads" in capsys.readouterr().err
 

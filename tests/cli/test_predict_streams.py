@@ -267,6 +267,11 @@ def test_bad_rows_of_tab_separated_values(words, tmp_path, capsys):
     assert texts(captured.out) == ["the film", "", "", "good"]
     assert f"{path}:2: no tab in 'no label'" in captured.err
     assert f"{path}:3: expected 2 columns, as in the first row, got 3" in captured.err
+    path.write_text("no label\n1\tgood\n")
+    assert main(["predict", words, str(path)]) == 1
+    captured = capsys.readouterr()
+    assert texts(captured.out) == ["", "good"]
+    assert f"{path}:1: no tab in 'no label'" in captured.err
     path.write_text("label\tsaid\n1\tthe film\n")
     assert main(["predict", words, str(path)]) == 2
     message = captured = capsys.readouterr().err
@@ -384,19 +389,22 @@ def test_pairs_stay_in_step(tmp_path, capsys):
     )
 
 
-def test_results_are_streamed_with_the_input(words):
+@pytest.mark.parametrize("form", ["{}", '{{"t": "{}"}}', '1,"{}"'])
+def test_results_are_streamed_with_the_input(words, form):
     command = [sys.executable, "-m", "graphsent.cli", "predict", words]
+    command += [] if form == "{}" else ["-", "--text-column", "2" if "," in form else "t"]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         for sentence in ("good film", "the film"):
-            process.stdin.write(f"{sentence}\n")
+            process.stdin.write(form.format(sentence) + "\n")
             process.stdin.flush()
             assert process.stdout.readline().endswith(f"\t{sentence}\n")
         process.stdout.close()
-        process.stdin.write("\nfilm\n")
+        process.stdin.write("\n" + form.format("film") + "\n")
         process.stdin.close()
-        assert process.stderr.read().count("\n") == 1  # about the empty line, none about the pipe
+        number = 1 if form == "{}" else 0  # about the empty line, none about the pipe
+        assert process.stderr.read().count("\n") == number
         assert process.wait() == 141
 
 

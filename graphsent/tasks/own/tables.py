@@ -213,6 +213,8 @@ def _checked(line: int, label: str | None, texts: list[str], where: str) -> Row 
         )
     if not all(texts):
         return BadLine(line, f"{where}: the text is empty: expected a sentence")
+    if any("\0" in cell for cell in (label or "", *texts)):
+        return BadLine(line, f"{where}: a NUL character: expected text")
     if any(_SURROGATE.search(cell) for cell in (label or "", *texts)):
         return BadLine(line, f"{where}: half of a surrogate pair, such as \\ud83d: expected text")
     return Row(line, label, tuple(texts))
