@@ -45,9 +45,9 @@ def table_format(path: str, pieces: Pieces, *, is_certain: bool) -> tuple[str | 
     if form not in READERS:
         return None, pieces
     if form == "tsv" and not is_certain:
-        first = next(pieces, [])
-        has_tab = any("\t" in line.text for line in first)
-        return form if has_tab else None, itertools.chain([first], pieces)
+        beginning: list[Line] = next(pieces, [])
+        has_tab = any("\t" in line.text for line in beginning)
+        return form if has_tab else None, itertools.chain([beginning], pieces)
     return form, pieces
 
 
