@@ -89,7 +89,9 @@ def test_trees_of_the_file(tmp_path, capsys):
         assert main(["evaluate", f"{tmp_path}/run", "--test", f"{other}", *flag]) == 0
         assert "test 4 of other.tsv" in capsys.readouterr().out
     assert main(["evaluate", f"{tmp_path}/run", f"--test={other}"]) == 2
-    assert "other.tsv holds sentences, but the model reads" in capsys.readouterr().err
+    message = capsys.readouterr().err
+    assert "other.tsv holds sentences, but the model reads" in message
+    assert "for evaluate, --test-trees FILE" in message
 
 
 def _tree(text):

@@ -57,8 +57,8 @@ def _check_kind(kind: str, tree_kind: str, path: Path, *, is_pair: bool) -> None
         other = "sequence-relatedness" if is_pair else "kimcnn"
         raise DataError(
             f"{path} holds sentences, but the model reads {tree_kind} trees: add --parser NAME, "
-            "--trees balanced, or trees of the sentences (--train-trees FILE), or use a model of "
-            f"words, such as {other}"
+            "--trees balanced, or trees of the sentences (--train-trees FILE; for evaluate, "
+            f"--test-trees FILE), or use a model of words, such as {other}"
         )
     raise DataError(
         f"{path} holds {kind} trees, but the model reads {tree_kind} trees: add --tree-kind {kind} "
