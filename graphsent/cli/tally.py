@@ -10,11 +10,10 @@ from typing import Any
 from graphsent.errors import FailedError
 from graphsent.models import Model
 from graphsent.parsing.names import shape_of
-from graphsent.trees import DependencyTree, Tree
+from graphsent.tasks.corpus import WORDS
+from graphsent.tasks.own.labelling import kind_of
 
 __all__ = ["Tally", "say"]
-
-_KINDS = {Tree: "constituency", DependencyTree: "dependency"}
 
 
 class Tally:
@@ -33,8 +32,7 @@ class Tally:
 
     def __init__(self, command: str, model: Model, *, strict: bool, listed: bool) -> None:
         self._command = command
-        self._model = model
-        self._other_kind = _other_kind(model)
+        self._kind = _kind_in_training(model)
         self.inputs = 0
         self.uneven = ""  # message if one file has more inputs than the other
         self.bad = self._words = self._unknown = 0
@@ -71,17 +69,17 @@ class Tally:
             place: File and line of the input.
             sentences: Its sentences or trees.
         """
-        other = self._other_kind
-        if other is None or not any(isinstance(each, other) for each in sentences):
+        if self._kind is None:
             return
-        self._other_kind = None
-        source = self._model.tree_source
-        assert source is not None
-        say(
-            self._command,
-            f"{place}: the model was trained on {source.kind} trees, this is a "
-            f"{_KINDS[other]} tree: its results may be meaningless",
-        )
+        for kind in map(kind_of, sentences):
+            if kind not in (WORDS, self._kind):
+                say(
+                    self._command,
+                    f"{place}: the model was trained on {self._kind} trees, this is a {kind} tree: "
+                    "its results may be meaningless",
+                )
+                self._kind = None
+                return
 
     def close(self, *, quiet: bool = False) -> None:
         """Prints the counts.
@@ -106,15 +104,13 @@ class Tally:
             raise FailedError("; ".join(problems))
 
 
-def _other_kind(model: Model) -> type | None:
-    """The type of trees that a model was not trained on; None if that does not matter.
+def _kind_in_training(model: Model) -> str | None:
+    """The kind of trees that a model was trained on; None if that does not matter.
 
     Models trained on trees of an artificial shape convert all trees to it.
     """
     source = model.tree_source
-    if source is None or shape_of(source.parser):
-        return None
-    return next(type_ for type_, kind in _KINDS.items() if kind != source.kind)
+    return None if source is None or shape_of(source.parser) else source.kind
 
 
 def say(command: str, message: str) -> None:

@@ -91,8 +91,9 @@ def range_mean(rows: torch.Tensor, ranges: torch.Tensor) -> torch.Tensor:
     """
     flat = rows.reshape(len(rows), math.prod(rows.shape[1:]))
     begin, end = ranges.unbind(1)
-    short = rows.is_cpu and int((end - begin).sum()) <= _MOST_WORDS_PER_NODE * len(ranges)
-    if short or (rows.is_cpu and not flat.isfinite().all()):
+    if rows.is_cpu and (
+        int((end - begin).sum()) <= _MOST_WORDS_PER_NODE * len(ranges) or not flat.isfinite().all()
+    ):
         means = _mean_of_rows(flat, begin, end)
     else:
         means = _mean_by_prefix_sums(flat, begin, end)

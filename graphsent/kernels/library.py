@@ -62,7 +62,7 @@ def kernels_for(*tensors: Tensor | None) -> ctypes.CDLL | None:
     tensors is ignored.
     """
     dtype = next((part.dtype for part in tensors if part is not None), None)
-    if dtype not in TYPES or _transformed():
+    if dtype not in TYPES or transformed():
         return None
     for part in tensors:
         if part is not None and not (part.is_cpu and part.dtype == dtype and in_memory(part)):
@@ -76,7 +76,7 @@ def in_memory(tensor: Tensor) -> bool:
     return kind.__torch_dispatch__ is _PLAIN.__torch_dispatch__ and tensor.layout == torch.strided
 
 
-def _transformed() -> bool:
+def transformed() -> bool:
     """Whether torch has to see each operation, so that kernels must not run.
 
     This is so in ``torch.func``, ``torch.export``, ``make_fx``, TorchScript tracing, FLOP counters

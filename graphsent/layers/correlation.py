@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from graphsent.layers.lengths import time_mask, transformed
+from graphsent.layers.lengths import only_torch, time_mask
 
 # Measured on one core of an AMD EPYC with gradients, for groups, inputs and outputs of sentence
 # models (1 to 100 each), 10 to 300 steps, batches of 1 to 50, float32 and float64.
@@ -63,7 +63,7 @@ def correlate(
         method = faster_method(x, weight, groups, margin)
     if method == "fft" and len(x):  # MKL cannot transform an empty batch
         return _by_transforms(x, weight, groups, margin)
-    if x.is_cpu and not transformed():
+    if x.is_cpu and not only_torch():
         return _directly_on_cpu(x, lengths, weight, groups, margin)
     return functional.conv1d(x, weight, groups=groups, padding=margin)
 

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from graphsent.kernels.library import transformed
 from graphsent.layers.errors import LayerError
 
 _INTEGERS = {2: torch.int16, 4: torch.int32, 8: torch.int64}
@@ -49,7 +50,7 @@ def zero_beyond(x: Tensor, lengths: Tensor) -> Tensor:
     """
     own = time_mask(lengths, x.shape[2])[:, None]
     by_bits = x.is_floating_point() and x.element_size() in _INTEGERS
-    if x.numel() < _MANY_VALUES or not by_bits or transformed():
+    if x.numel() < _MANY_VALUES or not by_bits or only_torch():
         return x.masked_fill(~own, 0)
     return _ZeroBeyond.apply(x, own)
 
@@ -68,9 +69,9 @@ def lowest_beyond(x: Tensor, lengths: Tensor) -> Tensor:
     return zero_beyond(x, lengths) + torch.where(own, 0.0, -torch.inf).to(x.dtype)
 
 
-def transformed() -> bool:
-    """Whether ``torch.compile`` or a transform of ``torch.func`` needs torch's operations alone."""
-    return torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active()
+def only_torch() -> bool:
+    """Whether torch has to see each operation: under ``torch.compile``, or as for kernels."""
+    return torch.compiler.is_compiling() or transformed()
 
 
 class _ZeroBeyond(torch.autograd.Function):
@@ -97,7 +98,7 @@ def check_batch(x: Tensor, lengths: Tensor, num_channels: int | None = None) -> 
     """Raises a LayerError unless ``x`` and ``lengths`` are a batch.
 
     The values of ``lengths`` are only checked on the CPU, as on a GPU the check would synchronize,
-    and not under ``torch.compile``, where it would break the graph.
+    and not where torch has to see each operation, as under ``torch.compile`` and ``torch.func``.
 
     Args:
         x: expected to be (batch, channels, time), floating point.
@@ -123,7 +124,7 @@ def check_lengths(
             f"expected {name} of shape (batch,) = ({size},), int64, "
             f"got {tuple(lengths.shape)}, {lengths.dtype}"
         )
-    if not lengths.is_cpu or not size or transformed():
+    if not lengths.is_cpu or not size or only_torch():
         return
     low, high = (int(value) for value in torch.aminmax(lengths))
     if low < shortest or (longest is not None and high > longest):

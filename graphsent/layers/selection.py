@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from graphsent.layers.lengths import lowest_beyond, time_mask, transformed
+from graphsent.layers.lengths import lowest_beyond, only_torch, time_mask
 
 
 def select_largest(x: Tensor, lengths: Tensor, k: Tensor, width: int) -> Tensor:
@@ -24,7 +24,7 @@ def select_largest(x: Tensor, lengths: Tensor, k: Tensor, width: int) -> Tensor:
         (batch, channels, width) int64: increasing positions in x, beyond ``k[b]`` the last of x.
     """
     values = lowest_beyond(x.detach(), lengths)
-    if not values.is_cpu or transformed():
+    if not values.is_cpu or only_torch():
         return by_sorting(values, k, width)
     return by_threshold(values, k, width)
 

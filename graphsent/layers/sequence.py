@@ -132,15 +132,12 @@ def _check_arguments(feat: Tensor, ranges: Tensor, index: Tensor | None) -> None
     """Raises a LayerError unless shapes and dtypes are those of :meth:`SequenceEncoder.forward`."""
     if feat.dim() != 2:
         raise LayerError(f"expected feat of shape (num_rows, in_feats), got {tuple(feat.shape)}")
-    for name, part, shape in (("ranges", ranges, (-1, 2)), ("index", index, (-1,))):
-        if part is None:
-            continue
-        if part.dtype != torch.int64 or part.dim() != len(shape) or part.shape[1:] != shape[1:]:
-            expected = "(num_sequences, 2)" if name == "ranges" else "(num_words,)"
-            raise LayerError(
-                f"expected {name} of shape {expected} and int64, got {tuple(part.shape)} and "
-                f"{part.dtype}"
-            )
+    given = (("ranges", ranges, "(num_sequences, 2)", (2,)), ("index", index, "(num_words,)", ()))
+    for name, part, shape, width in given:
+        fits = part is None or (part.dim() > 0 and part.shape[1:] == width)
+        if part is not None and not (fits and part.dtype == torch.int64):
+            got = f"{tuple(part.shape)} and {part.dtype}"
+            raise LayerError(f"expected {name} of shape {shape} and int64, got {got}")
 
 
 def _check_rows(name: str, rows: np.ndarray, num_rows: int) -> None:

@@ -107,5 +107,5 @@ static inline vec logarithm(vec x) {
 // The quotient corrects the rounding of the sum.
 static inline vec log_of_1_plus(vec x) {
   const vec sum = 1 + x, rounded = sum - 1, y = logarithm(sum);
-  return choose((rounded == 0) | (rounded == INFINITY), choose(rounded == 0, x, y), y * (x / rounded));
+  return choose(rounded == 0, x, choose(rounded == INFINITY, y, y * (x / rounded)));
 }
