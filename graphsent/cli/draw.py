@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from graphsent.cli.trees_in import trees_from
 from graphsent.cli.usage import UsageError, check_target, flag
+from graphsent.cli.whole_files import trees_from
 from graphsent.drawing import write_page
 from graphsent.errors import DataError
 from graphsent.graphs import SIBLING, draw_tree

@@ -17,6 +17,7 @@ from graphsent._files import atomic_path
 from graphsent.cli.on_ray import run_on_ray
 from graphsent.cli.outputs import text_stream
 from graphsent.cli.request import Request, check_out, load_requested, request_of
+from graphsent.cli.sources import name_of
 from graphsent.cli.streams import (
     Answered,
     answered,
@@ -24,7 +25,6 @@ from graphsent.cli.streams import (
     singles_in,
 )
 from graphsent.cli.tally import Tally, say
-from graphsent.cli.trees_in import name_of
 from graphsent.cli.usage import UsageError, counted
 from graphsent.models import Model, ParseReranker
 

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from graphsent._files import atomic_path
 from graphsent.cli.own_tasks import class_asked_for, import_from_here
 from graphsent.cli.several_runs import numbers
-from graphsent.cli.trees_in import parse_sentences, sentences_from
 from graphsent.cli.usage import UsageError, check_target, flag
+from graphsent.cli.whole_files import parse_sentences, sentences_from
 from graphsent.drawing import draw_curves
 from graphsent.errors import DataError
 from graphsent.models import (

@@ -11,8 +11,8 @@ from typing import Any
 from tqdm import tqdm
 
 from graphsent.cli.own_tasks import import_from_here
+from graphsent.cli.sources import name_of, opened
 from graphsent.cli.tables_in import TABLES, is_table
-from graphsent.cli.trees_in import name_of, opened
 from graphsent.cli.usage import UsageError, check_target, flag
 from graphsent.errors import DataError, FailedError, GraphsentError
 from graphsent.parsing import load_parser

@@ -12,6 +12,7 @@ from graphsent.cli.arguments.predict import FORMATS
 from graphsent.cli.on_ray import run_on_ray
 from graphsent.cli.outputs import output_of
 from graphsent.cli.request import Request, check_out, load_requested, request_of
+from graphsent.cli.sources import name_of
 from graphsent.cli.streams import (
     Answered,
     Input,
@@ -21,7 +22,6 @@ from graphsent.cli.streams import (
     singles_in,
 )
 from graphsent.cli.tally import Tally, say
-from graphsent.cli.trees_in import name_of
 from graphsent.cli.usage import UsageError
 from graphsent.models import Model, ParseReranker, RelatednessModel, Sentence
 from graphsent.tasks.own.lines import UTF8

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 from graphsent._files import recover
 from graphsent.cli.own_tasks import class_asked_for
+from graphsent.cli.sources import Source
 from graphsent.cli.tables_in import TABLES, is_table
 from graphsent.cli.tally import say
-from graphsent.cli.trees_in import Source
 from graphsent.cli.usage import UsageError, check_target
 from graphsent.models import Model
 from graphsent.models.base.hub import is_on_hub

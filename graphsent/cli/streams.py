@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from graphsent.cli.own_tasks import import_from_here
+from graphsent.cli.sources import Source, name_of
 from graphsent.cli.tally import Tally, say
-from graphsent.cli.trees_in import Given, Reading, ReadTexts, Source, given_in, name_of, sides_in
+from graphsent.cli.trees_in import Given, Reading, ReadTexts, given_in, sides_in
 from graphsent.cli.usage import UsageError
 from graphsent.errors import GraphsentError, GraphsentWarning
 from graphsent.models import Sentence

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
 
 from graphsent.errors import DataError
+from graphsent.pairs import TreePair
+from graphsent.tasks.parses import root_label
 from graphsent.tasks.scores import score_of
 
-__all__ = ["check_labels", "in_order"]
+__all__ = ["check_labels", "check_several", "in_order"]
 
 _FEW = 20  # fewer examples may all have different labels
 
@@ -46,4 +49,23 @@ def check_labels(counts: Mapping[str, int], source: str) -> None:
         raise DataError(
             f"{source}: {len(counts):,} different labels in {total:,} examples, such as "
             f"{next(iter(counts))[:40]!r}: if these are not classes, {hint}"
+        )
+
+
+def check_several(examples: Collection[Any], label_names: Sequence[str]) -> None:
+    """Checks that the examples of dev have several labels, so that the best epoch can be selected.
+
+    Args:
+        examples: The examples, labelled with class indices.
+        label_names: Names of the classes.
+
+    Raises:
+        DataError: They all have the same label.
+    """
+    labels = {each.label if isinstance(each, TreePair) else root_label(each) for each in examples}
+    if len(labels) == 1:
+        name = label_names[int(labels.pop())]
+        raise DataError(
+            f"dev: all {len(examples):,} examples have the label {name!r}: expected several, to "
+            "select the best epoch"
         )

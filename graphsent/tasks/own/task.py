@@ -16,12 +16,11 @@ from graphsent.tasks.corpus import SPLITS, TREE_KINDS, WORDS, check_shape, shape
 from graphsent.tasks.own import saved_splits
 from graphsent.tasks.own.examples import BadLine, OwnExample, text_of
 from graphsent.tasks.own.labelling import kind_of, labelled
-from graphsent.tasks.own.labels import check_labels, in_order
+from graphsent.tasks.own.labels import check_labels, check_several, in_order
 from graphsent.tasks.own.options import OwnOptions
 from graphsent.tasks.own.rows import OwnRow, read_rows
 from graphsent.tasks.own.splits import assign_folds, assign_splits, digest
 from graphsent.tasks.own_source import OwnSource
-from graphsent.tasks.parses import root_label
 from graphsent.tasks.scores import check_scores, score_of
 from graphsent.tasks.task import Place, Task, TaskData, TaskStream
 
@@ -165,23 +164,15 @@ class OwnTask(Task):
     def _problems(self, examples: Mapping[str, Sequence[Any]]) -> Iterator[str]:
         """Why a model cannot be trained on these examples, or the best epoch not be selected."""
         for split, found in examples.items():
-            if not found:
-                yield self._no_examples(split)
-            elif self._own.regression and split != "test":
-                try:
+            try:
+                if not found:
+                    raise DataError(self._no_examples(split))
+                if self._own.regression and split != "test":
                     check_scores(split, found, self.selection_metric)
-                except DataError as error:
-                    yield str(error)
-            elif split == "dev":
-                labels = {
-                    each.label if isinstance(each, TreePair) else root_label(each) for each in found
-                }
-                if len(labels) == 1:
-                    label = self.label_names[int(labels.pop())]
-                    yield (
-                        f"dev: all {len(found):,} examples have the label {label!r}: expected "
-                        "several, to select the best epoch"
-                    )
+                elif split == "dev":
+                    check_several(found, self.label_names)
+            except DataError as error:
+                yield str(error)
 
     def read(self, path: Path, parses: Sequence[Path] = ()) -> list[Any]:
         """The examples of another file with the same columns and labels; see :meth:`Task.read`."""

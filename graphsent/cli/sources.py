@@ -1,0 +1,94 @@
+"""Sources of input: files, standard input or texts, and how to recognize what they hold."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from graphsent._unpacking import open_gzip
+from graphsent.errors import DataError
+from graphsent.trees.records import Readable
+
+__all__ = [
+    "CONLLU",
+    "STDIN",
+    "Source",
+    "is_conllu",
+    "label_before_tree",
+    "name_of",
+    "opened",
+    "without_label",
+]
+
+Source = str | tuple[str, ...]
+"""A file, ``-`` for standard input, or texts."""
+
+STDIN = "standard input"
+CONLLU = (".conllu", ".conllu.gz")
+_FEW_TABS = 2  # of a number as a label and two sentences; CoNLL-U has nine
+
+
+def name_of(path: Source) -> str:
+    """The name of an input in messages."""
+    if not isinstance(path, str):
+        return "argument"
+    return STDIN if path == "-" else path
+
+
+@contextmanager
+def opened(path: Source) -> Iterator[Readable]:
+    """The bytes of a file, unzipped if named ``*.gz``, of standard input for ``-``, or of texts.
+
+    Raises:
+        DataError: The file cannot be opened; or, while it is read, it unpacks beyond the limit of
+            :func:`~graphsent._unpacking.open_gzip`.
+    """
+    if path == "-":
+        stream: Any = sys.stdin.buffer
+        yield stream
+        return
+    if not isinstance(path, str):
+        lines = (" ".join(text.split()) + "\n" for text in path)
+        yield io.BytesIO("".join(lines).encode("utf-8", "surrogateescape"))
+        return
+    open_file = open_gzip if path.endswith(".gz") else partial(Path.open, mode="rb")
+    try:
+        stream = open_file(Path(path))
+    except OSError as error:
+        raise DataError(f"cannot read {path}: {error.strerror}") from error
+    with stream:
+        yield stream
+
+
+def is_conllu(lines: Iterable[str], *, trees: bool) -> bool | None:
+    """Whether lines are CoNLL-U; None if they do not decide it."""
+    for line in lines:
+        if not line.strip() or (line.startswith("#") and not trees):
+            continue
+        begin = line.lstrip()[0]
+        if trees:
+            return begin in "#0123456789" and label_before_tree(line) is None
+        return begin.isdigit() and line.count("\t") > _FEW_TABS
+    return None
+
+
+def without_label(line: str) -> str:
+    """The line, with spaces in place of a label before a tab and a bracket.
+
+    Columns in messages stay right.
+    """
+    label = label_before_tree(line)
+    return line if label is None else " " * len(label) + line[len(label) :]
+
+
+def label_before_tree(line: str) -> str | None:
+    """The label of ``label<TAB>(tree)``, as written by ``graphsent parse``, else None."""
+    label, *rest = line.split("\t")
+    if label.lstrip().startswith("(") or label.count("(") != label.count(")"):
+        return None
+    return label if len(rest) == 1 and rest[0].lstrip().startswith("(") else None
