@@ -15,6 +15,7 @@ from graphsent.models import MODELS, Model, model_class
 from graphsent.models.arguments import hidden_options
 from graphsent.tasks import Task, WordVectors, get_task, task_options
 from graphsent.tokenizers import TOKENIZERS
+from graphsent.training.class_weights import check_class_weights
 from graphsent.training.config import RunConfig
 from graphsent.training.errors import TrainingError
 from graphsent.training.optimizers import takes_rows
@@ -24,6 +25,7 @@ __all__ = [
     "build_model",
     "check_goal",
     "check_tokenizer",
+    "check_weights",
     "chosen",
     "completed",
     "model_options",
@@ -152,6 +154,11 @@ def check_goal(config: RunConfig) -> None:
             f"{config.model!r} is for {' and '.join(model.goals)} of {_units(model)}: expected "
             f"one of {', '.join(valid)}"
         )
+
+
+def check_weights(config: RunConfig) -> None:
+    """Raises a TrainingError if classes are to be weighted, and the task has none."""
+    check_class_weights(get_task(config.task, **config.task_options).goal, config.training)
 
 
 def check_tokenizer(config: RunConfig) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from pytorch_lightning import Callback, LightningModule, Trainer
 
 from graphsent._files import atomic_path
+from graphsent.models import Model
 from graphsent.training.directory import RunDirectory
 from graphsent.training.figures import figures
 from graphsent.training.selection import Selection
@@ -78,10 +79,15 @@ class EpochKeeper(Callback):
         self.history = list(state_dict["history"])
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Stops at once if early stopping had already applied before the interruption."""
+        """Reports class weights; stops if early stopping had applied before the interruption."""
         if len(self.history) != trainer.current_epoch:
             raise ValueError(f"{trainer.current_epoch} epochs, but figures of {len(self.history)}")
         self.started = True
+        model: Model = pl_module.model  # type: ignore[assignment]
+        if model.class_weights is not None:
+            pairs = zip(model.label_names, model.class_weights.tolist(), strict=True)
+            shown = ", ".join(f"{name} {weight:.4g}" for name, weight in pairs)
+            self._echo(f"class weights: {shown}")
         trainer.should_stop = self._is_stuck
 
     def on_train_epoch_start(self, trainer: Trainer, pl_module: LightningModule) -> None:

@@ -13,7 +13,7 @@ import torch
 from graphsent._names import unknown
 from graphsent.errors import GraphsentError
 from graphsent.tasks import INPUT_KINDS, get_task
-from graphsent.training.building import build_model, check_goal, check_tokenizer
+from graphsent.training.building import build_model, check_goal, check_tokenizer, check_weights
 from graphsent.training.config import RunConfig
 from graphsent.training.config_file import Settings
 from graphsent.training.inputs import InputOptions
@@ -90,15 +90,16 @@ def _faults_of_task_and_model(config: RunConfig) -> Iterator[tuple[_Place, str]]
         for name, message in _blamed(functools.partial(check, config), options):
             are_sound = False
             yield (part,) if name is None else (f"{part}_options", name), message
-    checks: dict[str, Callable[[RunConfig], Any]] = {
-        "model": check_goal,
-        "tokenizer": check_tokenizer,
-        "data_dir": resolved,
+    checks: dict[_Place, Callable[[RunConfig], Any]] = {
+        ("model",): check_goal,
+        ("training", "class_weights"): check_weights,
+        ("tokenizer",): check_tokenizer,
+        ("data_dir",): resolved,
     }
-    for setting, complains in checks.items() if are_sound else ():
+    for place, complains in checks.items() if are_sound else ():
         complaint = _complaint(complains, config)
         if complaint is not None:
-            yield (setting,), complaint
+            yield place, complaint
 
 
 def _check_task(config: RunConfig, options: Mapping[str, Any]) -> None:

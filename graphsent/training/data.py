@@ -86,17 +86,34 @@ class TreeDataModule(LightningDataModule):
             generator=torch.Generator(),
         )
 
+    def class_counts(self) -> torch.Tensor:
+        """The number of units of each class in the loss over all training examples.
+
+        Returns:
+            (num_classes,) int64.
+        """
+        batch_of = self._batches()
+        counts = torch.zeros(len(self._model.label_names), dtype=torch.int64)
+        for begin in range(0, len(self._train), _EVALUATION_BATCH):
+            end = min(begin + _EVALUATION_BATCH, len(self._train))
+            batch = batch_of(range(begin, end))
+            labels = batch.labels
+            if self._options.loss_nodes == "root":
+                labels = labels[batch.roots]
+            counts += torch.bincount(labels[labels >= 0], minlength=len(counts))
+        return counts
+
     def transfer_batch_to_device(
         self, batch: Any, device: torch.device, dataloader_idx: int
     ) -> Any:
         """Moves a batch with its own ``to``."""
         return batch.to(device)
 
-    def _batches(self) -> Callable[[Share], Any]:
+    def _batches(self) -> Callable[[Sequence[int]], Any]:
         """A function that returns the batch of some training examples."""
         model, train = self._model, self._train
         if isinstance(train, ShardedExamples):  # read again for each batch
-            return lambda share: model.collate([train[number] for number in share])
+            return lambda numbers: model.collate([train[number] for number in numbers])
         return model.batches_of(train)
 
     def _processes(self) -> dict[str, int]:
@@ -110,7 +127,7 @@ class TreeDataModule(LightningDataModule):
 class _Batches(Dataset):
     """Maps indices to their batch."""
 
-    def __init__(self, batch_of: Callable[[Share], Any]) -> None:
+    def __init__(self, batch_of: Callable[[Sequence[int]], Any]) -> None:
         self._batch_of = batch_of
 
     def __getitem__(self, share: Share) -> Any:

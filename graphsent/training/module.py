@@ -14,6 +14,7 @@ from graphsent.models import Model
 from graphsent.tasks import Task
 from graphsent.training.averaging import WeightAverage
 from graphsent.training.batching import epoch_seed, seed_generators
+from graphsent.training.class_weights import balanced_weights, check_class_weights
 from graphsent.training.data import TreeDataModule, WeightedBatch
 from graphsent.training.errors import TrainingError, TrainingFailed
 from graphsent.training.optimizers import (
@@ -41,6 +42,9 @@ class TrainingModule(LightningModule):
         model: The model, trained in place.
         task: The task, which defines the metrics.
         options: Options of the optimizers, the loss and the seed.
+
+    Raises:
+        TrainingError: The options weight classes, and the task has none.
     """
 
     def __init__(self, model: Model, task: Task, options: TrainingOptions) -> None:
@@ -49,6 +53,7 @@ class TrainingModule(LightningModule):
         self.automatic_optimization = False
         self.model = model
         self.options = options
+        check_class_weights(task.goal, options)
         freeze_word_tables(model, options)
         self.metrics = task.metrics()
         self.average: WeightAverage | None = None
@@ -74,6 +79,20 @@ class TrainingModule(LightningModule):
         if num_steps == float("inf"):
             raise TrainingError("schedule and warmup: the Trainer needs max_epochs or max_steps")
         return optimizers, build_schedules(optimizers, schedule, warmup, int(num_steps))
+
+    def on_fit_start(self) -> None:
+        """Sets the weights of the classes; the model keeps none from an earlier training.
+
+        Raises:
+            TrainingError: The classes of the examples are unknown: without a
+                :class:`~graphsent.training.data.TreeDataModule`.
+        """
+        self.model.class_weights = None
+        if self.options.class_weights == "balanced":
+            data = getattr(self.trainer, "datamodule", None)
+            if not isinstance(data, TreeDataModule):
+                raise TrainingError("class_weights: expected a TreeDataModule, to count classes")
+            self.model.class_weights = balanced_weights(data.class_counts())
 
     def on_train_start(self) -> None:
         """Resets the learning rates, since a resumed run may have more steps than before."""

@@ -100,6 +100,12 @@ class TrainingOptions:
         "Compute the loss over all labelled phrases, or over whole sentences only.",
         ("all", "root"),
     )
+    class_weights: str = _option(
+        "none",
+        "Weights of the classes in the loss: none; or balanced, inversely proportional to the "
+        "number of labelled phrases, or sentences, of each class in train.",
+        ("none", "balanced"),
+    )
     select: str = _option(
         OF_TASK,
         "Metric of dev by which the best epoch is selected, such as macro_f1 or mse; auto is the "

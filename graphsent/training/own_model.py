@@ -13,6 +13,7 @@ from graphsent._own import reason_of
 from graphsent.errors import GraphsentError, ModelError
 from graphsent.models import Model
 from graphsent.tasks import Task
+from graphsent.training.options import TrainingOptions
 
 __all__ = ["check_model"]
 
@@ -20,7 +21,9 @@ _FEW = 2
 _OF_BATCHES = ("labels", "roots", "to")
 
 
-def check_model(name: str, model: Model, task: Task, examples: Sequence[Any]) -> None:
+def check_model(
+    name: str, model: Model, task: Task, examples: Sequence[Any], training: TrainingOptions
+) -> None:
     """Runs a model on a few examples.
 
     Args:
@@ -28,10 +31,11 @@ def check_model(name: str, model: Model, task: Task, examples: Sequence[Any]) ->
         model: The model; it is left in training mode.
         task: The task.
         examples: Examples of the training split.
+        training: Options of the training.
 
     Raises:
         ModelError: Its code fails or returns a value of the wrong type or shape, or it cannot be
-            saved or loaded.
+            saved or loaded; or its loss does not weight classes, and the options say so.
     """
     for argument, value in model.config.items():
         try:
@@ -65,6 +69,11 @@ def check_model(name: str, model: Model, task: Task, examples: Sequence[Any]) ->
         raise ModelError(f"the model {name}: loss: expected one number, got {_shape(loss)}")
     if not loss.requires_grad:
         raise ModelError(f"the model {name}: loss: it has no gradient, so nothing would be learned")
+    if training.class_weights != "none" and loss != 0:
+        model.class_weights = torch.full((len(task.label_names),), 2.0)
+        if _called(name, model, "loss", outputs, batch) == loss:
+            raise ModelError(f"the model {name}: loss: it takes no account of self.class_weights")
+        model.class_weights = None
     predictions = _called(name, model, "predict", few)
     if len(predictions) != len(few):
         found = f"{len(predictions)} for {len(few)} examples"

@@ -33,7 +33,13 @@ from graphsent.tasks.inspection import texts_in_train
 from graphsent.tasks.parsed import num_without_tree
 from graphsent.tasks.scores import check_scores
 from graphsent.training.batching import seed_generators
-from graphsent.training.building import build_model, check_goal, check_tokenizer, chosen
+from graphsent.training.building import (
+    build_model,
+    check_goal,
+    check_tokenizer,
+    check_weights,
+    chosen,
+)
 from graphsent.training.config import RunConfig
 from graphsent.training.devices import trainer_devices
 from graphsent.training.errors import TrainingError
@@ -99,6 +105,7 @@ def prepare(
     trainer_devices(config.training)
     check_logger(config.training)
     check_goal(config)
+    check_weights(config)
     check_tokenizer(config)
     encoder = config.inputs.load_encoder()  # before anything that takes long, and before seeding
     _seed(config.training.seed)
@@ -146,7 +153,7 @@ def prepare(
                 "examples_without_tree": num_without_tree(data),
             }
     if is_own(config.model):
-        check_model(config.model, model, task, data.splits["train"])
+        check_model(config.model, model, task, data.splits["train"], config.training)
     options = chosen(model.config)
     if model.inputs is not None:  # the option is the dimension of the word vectors alone
         options["embedding_dim"] = model.inputs.word_dim

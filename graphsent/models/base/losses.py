@@ -15,11 +15,16 @@ __all__ = ["classification_loss", "regression_loss"]
 _UNLABELLED = -1
 
 
-def classification_loss(logits: torch.Tensor, batch: Any, nodes: str = "all") -> torch.Tensor:
+def classification_loss(
+    logits: torch.Tensor,
+    batch: Any,
+    nodes: str = "all",
+    class_weights: torch.Tensor | None = None,
+) -> torch.Tensor:
     r"""Cross-entropy of labelled units, summed over units and averaged over sentences.
 
     .. math::
-        J = -\frac{1}{B} \sum_{t\,:\,y_t \ge 0} \log \mathrm{softmax}(z_t)_{y_t}
+        J = -\frac{1}{B} \sum_{t\,:\,y_t \ge 0} w_{y_t} \log \mathrm{softmax}(z_t)_{y_t}
 
     The divisor is the number B of sentences, not of units, as in the code of Tai et al. 2015.
 
@@ -27,6 +32,7 @@ def classification_loss(logits: torch.Tensor, batch: Any, nodes: str = "all") ->
         logits: (num_units, num_classes).
         batch: Has ``labels`` (num_units,) int64, -1 if unlabelled, and ``roots`` (batch_size,).
         nodes: ``"all"`` units, or only the ``"root"`` units, which are the sentences.
+        class_weights: w, (num_classes,); all 1 by default.
 
     Raises:
         ModelError: ``nodes`` is neither.
@@ -35,7 +41,10 @@ def classification_loss(logits: torch.Tensor, batch: Any, nodes: str = "all") ->
     # Laid out as one image of units: for so few classes, torch's softmax is several times faster
     # along columns than along rows.
     logits, labels = logits.t().unsqueeze(0), labels.unsqueeze(0)
-    total = functional.cross_entropy(logits, labels, ignore_index=_UNLABELLED, reduction="sum")
+    weights = None if class_weights is None else class_weights.to(logits)
+    total = functional.cross_entropy(
+        logits, labels, weights, ignore_index=_UNLABELLED, reduction="sum"
+    )
     return total / len(batch.roots)
 
 

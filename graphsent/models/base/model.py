@@ -60,6 +60,8 @@ class Model(Encodes, EmbedsWords, ABC):
         label_names: Names of the classes, by index.
         tokenizer: How raw text is tokenized; None for models that read only trees.
         unsaved_tokenizer: The tokenizer of models saved without one.
+        class_weights: Weights of the classes in the loss, (num_classes,) float32, or None; training
+            sets them, and they are not saved.
         card: The model card in Markdown, saved as ``README.md``; training writes that of its run.
     """
 
@@ -76,6 +78,7 @@ class Model(Encodes, EmbedsWords, ABC):
     label_names: tuple[str, ...]
     tokenizer: str | None = None
     unsaved_tokenizer: str | None = None
+    class_weights: torch.Tensor | None = None
     card: str | None = None
     __signature__: ClassVar[Signature]
     _arguments: dict[str, Any]
@@ -162,7 +165,7 @@ class Model(Encodes, EmbedsWords, ABC):
             batch: The batch.
             nodes: ``"all"`` labelled units, or only the ``"root"`` units.
         """
-        return classification_loss(outputs, batch, nodes)
+        return classification_loss(outputs, batch, nodes, self.class_weights)
 
     def training_examples(self, examples: Sequence[Any]) -> Sequence[Any]:
         """Convert a task's examples to those that training draws; by default they are unchanged.

@@ -137,7 +137,7 @@ class RelatednessModel(Model):
             nodes: No effect: every unit is a whole pair.
         """
         if self.goal == "classification":
-            return classification_loss(outputs, batch, nodes)
+            return classification_loss(outputs, batch, nodes, self.class_weights)
         output = self.head.output
         if isinstance(output, ScoreOutput):
             return regression_loss(outputs, batch, nodes, deviation=output.deviation)
