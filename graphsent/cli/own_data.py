@@ -15,17 +15,18 @@ _OWN = "graphsent.tasks.own:own"
 _SPLITS = constant("graphsent.tasks:SPLITS")
 _OF_CORPORA = ("data_dir", "parses_dir")
 _CLASS = {"train": "class", "dev": "dev_class", "test": "test_class"}
+_SEVERAL = {"nargs": "+", "action": "extend"}  # after one flag, or each after a flag of its own
 # Option -> how its flag differs from a plain string flag.
 _KINDS: dict[str, dict[str, Any]] = {
-    "text_column": {"nargs": "+", "metavar": "NAME"},
+    "text_column": {**_SEVERAL, "metavar": "NAME"},
     "label_column": {"metavar": "NAME"},
     "regression": {"type": bool, "nargs": "?", "const": True},
     "split": {"type": float, "metavar": "SHARE"},
     **{name: {"type": int} for name in ("split_seed", "fold", "num_folds")},
     "input": {"choices": constant("graphsent.tasks.own.reader:INPUTS")},
-    "labels": {"nargs": "+", "metavar": "LABEL"},
+    "labels": {**_SEVERAL, "metavar": "LABEL"},
     **{split: {"metavar": "FILE"} for split in _SPLITS},
-    **{f"{split}_trees": {"nargs": "+", "metavar": "FILE"} for split in _SPLITS},
+    **{f"{split}_trees": {**_SEVERAL, "metavar": "FILE"} for split in _SPLITS},
 }
 
 

@@ -54,7 +54,7 @@ def run(arguments: Any) -> None:
         _rerank(model, request, _format(arguments), arguments)
         return
     tally = write(model, request, arguments)
-    if not tally.inputs:
+    if not tally.inputs and not tally.uneven:
         (first, *_) = request.files
         say(_COMMAND, f"{name_of(first)} is empty: there is nothing to predict")
     tally.close(quiet=_in_full(request, arguments))

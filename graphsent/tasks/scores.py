@@ -1,33 +1,22 @@
-"""Parses and checks scores, the numbers that regression predicts."""
+"""Checks scores, the numbers that regression predicts."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import Any
 
+from graphsent._numbers import decimal
 from graphsent.errors import DataError
 from graphsent.pairs import TreePair
 from graphsent.tasks.parses import root_label
 
-__all__ = ["check_scores", "score_of"]
+__all__ = ["check_scores"]
 
-# Python's float reads more: 1_000, digits of other scripts.
-_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
-_LARGEST = 3e38  # of float32, in which models compute
 _CORRELATIONS = ("pearson", "spearman")
 _WHY = {
     "train": "there is nothing to learn",
     "dev": "no epoch is the best, as their correlation with predictions is undefined",
 }
-
-
-def score_of(label: str) -> float | None:
-    """The value of a label in decimal notation; None for another, or if float32 cannot hold it."""
-    if not _NUMBER.fullmatch(label):
-        return None
-    score = float(label)
-    return score if abs(score) < _LARGEST else None
 
 
 def check_scores(split: str, examples: Iterable[Any], selection_metric: str) -> None:
@@ -50,4 +39,4 @@ def check_scores(split: str, examples: Iterable[Any], selection_metric: str) -> 
 
 
 def _score(example: Any) -> float | None:
-    return example.score if isinstance(example, TreePair) else score_of(root_label(example))
+    return example.score if isinstance(example, TreePair) else decimal(root_label(example))

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from graphsent._names import unknown
+from graphsent._numbers import decimal
 from graphsent.errors import DataError
 from graphsent.pairs import TreePair
 from graphsent.sentences import Sentence
@@ -121,15 +122,17 @@ def _read_rows(path: Path) -> list[dict[str, Any]]:
     """The cells of each line by column name; scores are numbers, judgments class indices."""
     lines = read_text(path, "utf-8").removesuffix("\n").split("\n")
     header = [name.strip() for name in lines[0].split("\t")]
-    lacking = [name for name in _COLUMNS if name not in header]
-    if lacking:
-        raise DataError(f"{path}:1: expected a header with a column {lacking[0]!r}, got {header}")
+    for name in _COLUMNS:
+        if header.count(name) != 1:
+            raise DataError(f"{path}:1: expected a header with one column {name!r}, got {header}")
     rows = []
     for number, line in enumerate(lines[1:], start=2):
         cells = [cell.strip() for cell in line.split("\t")]
         if len(cells) != len(header):
             raise DataError(f"{path}:{number}: expected {len(header)} columns, got {len(cells)}")
         row: dict[str, Any] = dict(zip(header, cells, strict=True))
+        if not all(row[column] for column in _COLUMNS[:2]):
+            raise DataError(f"{path}:{number}: the text is empty: expected a sentence")
         row[_COLUMNS[2]] = _score(row[_COLUMNS[2]], f"{path}:{number}")
         row[_COLUMNS[3]] = _judgment(row[_COLUMNS[3]], f"{path}:{number}")
         rows.append(row)
@@ -137,10 +140,9 @@ def _read_rows(path: Path) -> list[dict[str, Any]]:
 
 
 def _score(text: str, where: str) -> float:
-    try:
-        score = float(text)
-    except ValueError:
-        raise DataError(f"{where}: expected a number as the score, got {text!r}") from None
+    score = decimal(text)
+    if score is None:
+        raise DataError(f"{where}: expected a number as the score, got {text!r}")
     if not _LOWEST <= score <= _HIGHEST:
         raise DataError(f"{where}: expected a score from {_LOWEST} to {_HIGHEST}, got {text}")
     return score

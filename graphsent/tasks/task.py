@@ -216,7 +216,10 @@ class Task(ABC):
             find = functools.partial(read, source.files[split], source.parses.get(split, ()))
             examples[split] = list(map(source.shaped, self._of_split(find, source.corpus, split)))
             if not examples[split]:
-                raise DataError(f"{source.files[split]}: no examples for task {self.name}")
+                missing = "no examples"
+                if split == "dev" and source.corpus.held_out:
+                    missing = "too few examples to hold out a dev split"
+                raise DataError(f"{source.files[split]}: {missing} for task {self.name}")
         counts = {split: len(trees) for split, trees in examples.items()}
         source = replace(source, counts=counts)
         return TaskData(examples, replace(source, remarks=self.remarks(source)))

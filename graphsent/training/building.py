@@ -24,6 +24,7 @@ from graphsent.vocabulary import Vocabulary
 __all__ = [
     "build_model",
     "check_goal",
+    "check_stream",
     "check_tokenizer",
     "check_weights",
     "chosen",
@@ -159,6 +160,12 @@ def check_goal(config: RunConfig) -> None:
 def check_weights(config: RunConfig) -> None:
     """Raises a TrainingError if classes are to be weighted, and the task has none."""
     check_class_weights(get_task(config.task, **config.task_options).goal, config.training)
+
+
+def check_stream(config: RunConfig) -> None:
+    """Raises a TrainingError if examples are to be streamed, and those of the task cannot be."""
+    if config.stream and get_task(config.task, **config.task_options).examples == "lists":
+        raise TrainingError(f"stream: the task {config.task!r} has n-best lists: expected false")
 
 
 def check_tokenizer(config: RunConfig) -> None:

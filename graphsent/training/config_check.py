@@ -12,11 +12,18 @@ import torch
 
 from graphsent._names import unknown
 from graphsent.errors import GraphsentError
-from graphsent.tasks import INPUT_KINDS, get_task
-from graphsent.training.building import build_model, check_goal, check_tokenizer, check_weights
+from graphsent.tasks import INPUT_KINDS, Task, get_task
+from graphsent.training.building import (
+    build_model,
+    check_goal,
+    check_stream,
+    check_tokenizer,
+    check_weights,
+)
 from graphsent.training.config import RunConfig
 from graphsent.training.config_file import Settings
 from graphsent.training.inputs import InputOptions
+from graphsent.training.selection import selection_of
 from graphsent.training.setting import resolved
 from graphsent.trees import SHAPES
 from graphsent.vocabulary import Vocabulary
@@ -93,6 +100,8 @@ def _faults_of_task_and_model(config: RunConfig) -> Iterator[tuple[_Place, str]]
     checks: dict[_Place, Callable[[RunConfig], Any]] = {
         ("model",): check_goal,
         ("training", "class_weights"): check_weights,
+        ("training", "select"): _check_select,
+        ("stream",): check_stream,
         ("tokenizer",): check_tokenizer,
         ("data_dir",): resolved,
     }
@@ -109,14 +118,24 @@ def _check_task(config: RunConfig, options: Mapping[str, Any]) -> None:
 def _check_model(config: RunConfig, options: Mapping[str, Any]) -> None:
     """Builds the model on the meta device."""
     try:
-        task = get_task(config.task, **config.task_options)
+        task = _task_without_data(config)
     except GraphsentError:
         task = get_task(_STAND_INS["task"])
-    if task.finds_labels:
-        task.label_names = ("0", "1")
     plain = replace(config, model_options=dict(options), vectors=(), inputs=InputOptions())
     with torch.device("meta"):
         build_model(plain, task, Vocabulary(()), None, None)
+
+
+def _check_select(config: RunConfig) -> None:
+    selection_of(_task_without_data(config), config.training.select)
+
+
+def _task_without_data(config: RunConfig) -> Task:
+    """The task, with two labels if it finds its labels in the data."""
+    task = get_task(config.task, **config.task_options)
+    if task.finds_labels:
+        task.label_names = ("0", "1")
+    return task
 
 
 def _blamed(

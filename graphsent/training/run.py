@@ -199,9 +199,11 @@ def _lead(
             results["test"] = setting.selection.first(found)
             results["test_seconds"] = round(time.perf_counter() - start, 2)
     run.check_held()
-    results["finished"] = True
-    keep(history)
+    results |= {"finished": True, **_outcome(setting, history)}
+    # A kill in between must not leave a run that is complete but lacks a file.
+    run.write_history(history)
     run.write_card(model_card(setting.model, results))
+    run.write_results(results)
     return results
 
 

@@ -13,11 +13,11 @@ the gold tree and the F1 are optional: ``cand<TAB>score<TAB>tree``.
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from graphsent._numbers import decimal
 from graphsent.trees.errors import MalformedNBest, TreeError
 from graphsent.trees.text_files import text_pieces
 from graphsent.trees.tree import Tree
@@ -115,11 +115,18 @@ class _Entry:
         kind, *fields = line.split("\t")
         if line.startswith("#"):
             key, _, value = line[1:].partition("=")
-            self._name = value.strip() if key.strip() == "sent_id" else self._name
+            if key.strip() == "sent_id":
+                if self._name or self._gold is not None or self._candidates:
+                    raise self._error(number, "an empty line before the next list")
+                self._name = value.strip()
         elif kind == "gold" and len(fields) == 1:
+            if self._gold is not None:
+                raise self._error(number, "one gold tree, or an empty line before the next list")
             self._gold = self._tree(fields[0], number)
         elif kind == "cand" and len(fields) in (2, 3):
             numbers = [self._number(field, number) for field in fields[:-1]]
+            if not all(0 <= f1 <= 1 for f1 in numbers[1:]):
+                raise self._error(number, f"an F1 from 0 to 1, got {fields[1]}")
             self._candidates.append(Candidate(self._tree(fields[-1], number), *numbers))
         else:
             raise self._error(number, f"'gold' or 'cand' with its columns, got {line[:60]!r}")
@@ -142,11 +149,8 @@ class _Entry:
             raise self._error(number, f"a bracketed tree: {error}") from None
 
     def _number(self, text: str, number: int) -> float:
-        try:
-            value = float(text)
-        except ValueError:
-            value = math.nan
-        if not math.isfinite(value):
+        value = decimal(text.strip())
+        if value is None:
             raise self._error(number, f"a number, got {text!r}")
         return value
 

@@ -397,3 +397,36 @@ def test_pairs_are_trained_and_evaluated(tmp_path, capsys):
     printed = capsys.readouterr().err
     assert "a model of words, such as sequence-relatedness" in printed
     assert "kimcnn" not in printed
+
+
+def test_an_option_of_several_values_may_be_repeated(tmp_path, capsys):
+    table, vectors = tmp_path / "pairs.csv", [tmp_path / name for name in ("a.txt", "b.txt")]
+    rows = [f"{label},{text},the {text}" for label, text in EXAMPLES]
+    table.write_text("\n".join(["label,title,body", *rows, ""]))
+    for path in vectors:
+        path.write_text("film 1 2\n")
+    flags = ["--model=sequence-relatedness", "--hidden=4", "--epochs=1", "--num-threads=1"]
+    flags += [f"--train={table}", f"--out={tmp_path / 'run'}"]
+    flags += ["--text-column=title", "--text-column=body", "--labels=neg", "--labels=pos"]
+    flags += [f"--vectors={path}" for path in vectors]
+    assert main(["train", *flags]) == 0
+    assert "a.txt (2) + b.txt (2)" in capsys.readouterr().out
+    config = RunConfig.load(tmp_path / "run" / "config.yaml")
+    assert config.task_options["text_column"] == ["title", "body"]
+    assert config.task_options["labels"] == ["neg", "pos"]
+    assert [*config.vectors] == [*map(str, vectors)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([], "no examples: expected labelled sentences"),
+        (["pos,a film,", "neg,,a play"], "pairs.csv:2: the text is empty"),
+    ],
+)
+def test_files_of_pairs_without_a_good_row(tmp_path, capsys, rows, message):
+    table = tmp_path / "pairs.csv"
+    table.write_text("\n".join(["label,sentence1,sentence2", *rows, ""]))
+    flags = [f"--train={table}", "--model=sequence-relatedness", f"--out={tmp_path / 'run'}"]
+    assert main(["train", *flags]) == 2
+    assert message in capsys.readouterr().err

@@ -83,3 +83,15 @@ def test_tables_of_pairs_are_for_models_of_pairs(pairs, capsys):
     assert "choose one column" in capsys.readouterr().err
     assert main(["predict", "words", "pairs.csv", "--text-column=second"]) == 0
     assert capsys.readouterr().out.endswith("good\n")
+
+
+def test_a_file_with_inputs_is_not_called_empty(pairs, capsys):
+    Path("first.txt").write_text("the film\ngood\n")
+    Path("second.txt").write_text("")
+    assert main(["predict", pairs, "first.txt", "second.txt"]) == 1
+    error = capsys.readouterr().err
+    assert "first.txt has 2 inputs and second.txt 0: expected equal numbers" in error
+    assert "is empty" not in error
+    Path("first.txt").write_text("")
+    assert main(["predict", pairs, "first.txt", "second.txt"]) == 0
+    assert "first.txt is empty: there is nothing to predict" in capsys.readouterr().err

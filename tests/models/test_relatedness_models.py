@@ -194,3 +194,11 @@ def test_sequence_models_saved_when_they_read_trees_still_parse_text(tmp_path):
         loaded = load_pretrained(tmp_path / "model")
         assert loaded.reads_text is bool(parser)
         np.testing.assert_array_equal(loaded.encode(["isn't"]), model.encode([Sentence(words)]))
+
+
+@pytest.mark.parametrize("pair", [("A man sings", "a man"), ["a man", "sings"]])
+def test_pairs_are_not_encoded_as_sentences_of_two_words(pair):
+    model = SequenceRelatedness(VOCABULARY, 5, 3, 4)
+    with pytest.raises(ModelError, match=r"got a pair: .* predict takes pairs"):
+        model.encode([pair])
+    assert model.encode([("a", "man")]).shape == model.encode(["a man"]).shape

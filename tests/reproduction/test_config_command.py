@@ -179,6 +179,18 @@ def test_every_fault_of_a_file_has_a_line(tmp_path, monkeypatch, capsys):
             "f.yaml:3: finetune_encoder: there is no encoder",
         ),
         (
+            "task: sst5\nmodel: nbow\ntraining:\n  select: f1",
+            "f.yaml:4: select: unknown metric 'f1': expected one of auto, root_accuracy",
+        ),
+        (
+            "task: sick\nmodel: arnn-relatedness\ntraining:\n  class_weights: balanced",
+            "f.yaml:4: class_weights: expected 'none'",
+        ),
+        (
+            "task: rerank\nmodel: parse-reranker\nstream: true",
+            "f.yaml:3: stream: the task 'rerank' has n-best lists",
+        ),
+        (
             "task: sst5\nmodel: kimcnn\nmodel_options:\n  variant: other",
             "f.yaml:4: unknown variant 'other'",
         ),

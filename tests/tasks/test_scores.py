@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from graphsent._numbers import decimal
 from graphsent.errors import DataError
 from graphsent.pairs import TreePair
 from graphsent.sentences import Sentence
-from graphsent.tasks.scores import check_scores, score_of
+from graphsent.tasks.scores import check_scores
 
 
 @pytest.mark.parametrize(
@@ -15,7 +16,7 @@ from graphsent.tasks.scores import check_scores, score_of
     [("3", 3), ("-0.5", -0.5), ("+1.", 1), (".25", 0.25), ("1e3", 1000), ("2.5E-1", 0.25)],
 )
 def test_decimal_notation(label, score):
-    assert score_of(label) == score
+    assert decimal(label) == score
 
 
 @pytest.mark.parametrize(
@@ -38,7 +39,7 @@ def test_decimal_notation(label, score):
     ],
 )
 def test_what_is_no_score(label):
-    assert score_of(label) is None
+    assert decimal(label) is None
 
 
 def test_equal_scores():

@@ -80,7 +80,19 @@ def test_the_vocabulary_is_of_both_sentences(data):
         ),
         (
             {"lines": [HEADER, LINES[1].replace("2.5", "nan")]},
-            r"train\.txt:2: expected a score from 1 to 5, got nan",
+            r"train\.txt:2: expected a number as the score, got 'nan'",
+        ),
+        (
+            {"lines": [HEADER, LINES[1].replace("2.5", "\u0663")]},
+            r"train\.txt:2: expected a number as the score, got '\u0663'",
+        ),
+        (
+            {"lines": [*LINES[:2], LINES[2].replace("A dog runs", " ")]},
+            r"train\.txt:3: the text is empty",
+        ),
+        (
+            {"lines": [f"{HEADER}\tsentence_A", LINES[1] + "\tx"]},
+            r"train\.txt:1: expected a header with one column 'sentence_A'",
         ),
         (
             {"first": A + "3\t(A a)\n"},

@@ -118,9 +118,9 @@ def test_resumed_and_streamed_runs_have_the_same_weights(configure, tmp_path):
     assert weights[0] == weights[1]
 
 
-def test_only_classes_can_be_weighted(tmp_path):
+def test_only_classes_can_be_weighted():
     options = TrainingOptions(class_weights="balanced")
-    with pytest.raises(TrainingError, match="class_weights: expected 'none' .* is regression"):
+    with pytest.raises(TrainingError, match=r"class_weights: expected 'none' .* is regression"):
         check_class_weights("regression", options)
     with pytest.raises(TrainingError, match="whose goal is ranking"):
         TrainingModule(NBoW(VOCAB, 2, 3), get_task("rerank"), options)
@@ -128,9 +128,6 @@ def test_only_classes_can_be_weighted(tmp_path):
         TrainingOptions(class_weights="even")
     with pytest.raises(TrainingError, match="whose goal is regression"):
         prepare(RunConfig("sick", "arnn-relatedness", training=options), echo=silent)
-    path = tmp_path / "wrong.yaml"
-    path.write_text("task: sick\nmodel: arnn-relatedness\ntraining:\n  class_weights: balanced\n")
-    assert main(["config", "check", str(path)]) != 0
 
 
 class Unweighted(NBoW):

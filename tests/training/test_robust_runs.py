@@ -311,3 +311,43 @@ def test_nan_weights_are_not_saved(configure, tmp_path, monkeypatch):
     with pytest.raises(TrainingFailed, match=message):
         train(configure(batch_size=100), tmp_path / "run", echo=silent)
     assert names(tmp_path) == set()
+
+
+KILLED_AT_THE_END = """
+import os, sys
+from graphsent.cli import main
+from graphsent.training import RunDirectory
+name, call, *arguments = sys.argv[1:]
+method, calls = getattr(RunDirectory, name), []
+def killed(*given):
+    calls.append(given)
+    if len(calls) == int(call):
+        os._exit(9)
+    return method(*given)
+setattr(RunDirectory, name, killed)
+sys.exit(main(arguments))
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [("write_history", 2), ("write_history", 3), ("write_card", 1), ("write_results", 3)],
+)
+def test_a_run_that_is_killed_at_its_end_lacks_nothing_once_resumed(
+    configure, tmp_path, name, call
+):
+    config = configure(epochs=2, logger="none")
+    config.save(tmp_path / "config.yaml")
+    train(config, tmp_path / "whole", echo=silent)
+    run = RunDirectory(tmp_path / "run")
+    flags = ["train", f"--config={tmp_path / 'config.yaml'}", f"--out={run.path}"]
+    command = [sys.executable, "-c", KILLED_AT_THE_END, name, str(call), *flags]
+    assert subprocess.run(command, check=False, capture_output=True).returncode == 9
+    resume(run.path, echo=silent)
+    whole = RunDirectory(tmp_path / "whole")
+    assert [entry["loss"] for entry in run.read_history()] == [
+        entry["loss"] for entry in whole.read_history()
+    ]
+    assert names(run.model) == names(whole.model)
+    with pytest.raises(TrainingError, match="this run is complete"):
+        resume(run.path, echo=silent)

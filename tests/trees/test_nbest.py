@@ -128,6 +128,12 @@ def test_a_gzipped_file_of_lists_is_read(tmp_path):
         ("2.5", "nan", 3),
         ("(DT The)", "(DT The", 2),
         (f"cand\t-1\t0.5\t{OTHER}", "cand\t-1", 4),
+        ("2.5", "1e39", 3),
+        ("2.5", "1_0", 3),
+        ("0.5", "50", 4),
+        ("0.5", "-1", 4),
+        (f"cand\t-1\t0.5\t{OTHER}", BLOCK.rstrip(), 4),
+        (f"cand\t-1\t0.5\t{OTHER}", f"gold\t{OTHER}", 4),
         (f"cand\t-1\t0.5\t{OTHER}", "cand\t-1\t(S (NN go))", 4),
     ],
 )

@@ -44,6 +44,7 @@ def add_arguments(parser: Any) -> None:
         "--vectors",
         type=str,
         nargs="+",
+        action="extend",
         metavar="FILE",
         help="Word vectors, as for graphsent train.",
     )

@@ -49,6 +49,7 @@ def add_arguments(parser: Any) -> None:
         "--test-trees",
         type=str,
         nargs="+",
+        action="extend",
         metavar="FILE",
         help="File with the trees of the sentences of --test, as for graphsent train; two files "
         "for pairs.",

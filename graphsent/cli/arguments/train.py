@@ -116,6 +116,7 @@ def add_arguments(parser: Any) -> None:
         "--vectors",
         type=str,
         nargs="+",
+        action="extend",
         metavar="FILE",
         help="Word vectors: .npz, GloVe or word2vec text, or word2vec .bin, optionally gzipped; "
         "the vectors of several files are concatenated.",

@@ -20,9 +20,11 @@ class Encodes(RawText, nn.Module):
     """Base class of models: sentence embeddings.
 
     Attributes:
+        examples: What it learns from, see :class:`~graphsent.models.Model`.
         num_features: Size of a sentence vector.
     """
 
+    examples: str
     num_features: int
     node_states: Callable[[Any], torch.Tensor]
     _batch: Callable[[list[Any]], Any]
@@ -76,7 +78,10 @@ class Encodes(RawText, nn.Module):
             ModelError: An input is not a tree or sentence, or not a tree that this model can read.
         """
         is_one = isinstance(sentences, str)
-        trees = self.as_learned(self._read([sentences] if is_one else sentences))
+        given: Iterable[Any] = [sentences] if is_one else sentences
+        if self.examples == "pairs":
+            given = map(_single, given)
+        trees = self.as_learned(self._read(given))
         with evaluating(self) as model:
             rows = map_batches(
                 trees,
@@ -125,6 +130,18 @@ class Encodes(RawText, nn.Module):
         """The vectors of sentences, (num_trees, num_features)."""
         batch = self._batch(self._shaped(trees)).sentences().to(self._device)
         return self.node_states(batch)[batch.roots].float().cpu().numpy()
+
+
+def _single(sentence: Any) -> Any:
+    """The sentence itself; raises a ModelError for a pair, which may be read as two words."""
+    is_pair = isinstance(sentence, (tuple, list)) and len(sentence) == 2
+    texts = [part for part in sentence if isinstance(part, str)] if is_pair else []
+    if any(len(text.split()) > 1 for text in texts):
+        raise ModelError(
+            f"expected a sentence, got a pair: {sentence!r:.80}: encode its sentences, and compare "
+            "their vectors by similarity; predict takes pairs"
+        )
+    return sentence
 
 
 def _unit_rows(vectors: Any) -> torch.Tensor:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
+from graphsent._numbers import decimal
 from graphsent.errors import DataError
 from graphsent.pairs import TreePair
 from graphsent.tasks.parses import root_label
-from graphsent.tasks.scores import score_of
 
 __all__ = ["check_labels", "check_several", "in_order"]
 
@@ -18,7 +18,7 @@ _FEW = 20  # fewer examples may all have different labels
 def in_order(labels: Iterable[str]) -> tuple[str, ...]:
     """Labels in numerical order if all are numbers, otherwise in alphabetical order."""
     distinct = set(labels)
-    scores = {label: score_of(label) for label in distinct}
+    scores = {label: decimal(label) for label in distinct}
     if None in scores.values():
         return tuple(sorted(distinct))
     return tuple(sorted(distinct, key=lambda label: (scores[label], label)))
@@ -44,7 +44,7 @@ def check_labels(counts: Mapping[str, int], source: str) -> None:
             "least two labels"
         )
     if total >= _FEW and 2 * len(counts) > total:
-        are_numbers = all(score_of(label) is not None for label in counts)
+        are_numbers = all(decimal(label) is not None for label in counts)
         hint = "add --regression" if are_numbers else "name the right column with --label-column"
         raise DataError(
             f"{source}: {len(counts):,} different labels in {total:,} examples, such as "

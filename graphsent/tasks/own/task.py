@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from graphsent._names import unknown
+from graphsent._numbers import decimal
 from graphsent.errors import DataError
 from graphsent.pairs import TreePair
 from graphsent.tasks.corpus import SPLITS, TREE_KINDS, WORDS, check_shape, shaped
@@ -21,7 +22,7 @@ from graphsent.tasks.own.options import OwnOptions
 from graphsent.tasks.own.rows import OwnRow, read_rows
 from graphsent.tasks.own.splits import assign_folds, assign_splits, digest
 from graphsent.tasks.own_source import OwnSource
-from graphsent.tasks.scores import check_scores, score_of
+from graphsent.tasks.scores import check_scores
 from graphsent.tasks.task import Place, Task, TaskData, TaskStream
 
 if TYPE_CHECKING:
@@ -84,14 +85,21 @@ class OwnTask(Task):
     @property
     def ordered_classes(self) -> bool:  # type: ignore[override]
         """Whether all labels are numbers; the order of other labels is unknown."""
-        return all(score_of(label) is not None for label in self.label_names)
+        return all(decimal(label) is not None for label in self.label_names)
 
     @functools.cached_property
     def examples(self) -> str:  # type: ignore[override]
-        """``"pairs"`` if there are two columns of text, ``"trees"`` otherwise."""
-        found = (row for _, row in self.rows("train") if isinstance(row, OwnExample))
-        first = next(found, None)
-        return "pairs" if first is not None and len(first.contents) == 2 else "trees"
+        """``"pairs"`` if there are two columns of text, ``"trees"`` otherwise.
+
+        Raises:
+            DataError: No line of train is good, or there is none.
+        """
+        problem = self._no_examples("train")
+        for number, (_, row) in enumerate(self.rows("train")):
+            if isinstance(row, OwnExample):
+                return "pairs" if len(row.contents) == 2 else "trees"
+            problem = problem if number else row.message
+        raise DataError(problem)
 
     @property
     def num_folds(self) -> int:  # type: ignore[override]
@@ -276,7 +284,7 @@ class OwnTask(Task):
     def _code(self) -> Callable[[str], str]:
         """Maps a label to its class index or score; "" if it has none."""
         if self._own.regression:
-            return lambda label: "" if score_of(label) is None else label
+            return lambda label: "" if decimal(label) is None else label
         indices = {label: str(index) for index, label in enumerate(self.label_names)}
         return lambda label: indices.get(label, "")
 
