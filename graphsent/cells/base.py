@@ -38,6 +38,8 @@ State = tuple[Tensor, ...]
 """The parts of a state, the output ``h`` first, each of shape (..., hidden_feats)."""
 
 _INITIAL = "initial_"
+_OF_TENSORS = (AttributeError, IndexError, RuntimeError, ValueError)
+"""Errors of methods that take tensors, or a tuple of them, for something else."""
 _FUNCTIONS = {
     "message_func": "",
     "reduce_func": "",
@@ -219,8 +221,8 @@ class TreeCell(nn.Module):
         except TypeError:
             check_signature(self, method, *names)
             raise
-        except (IndexError, RuntimeError, ValueError) as error:
-            if type(error) not in (IndexError, RuntimeError, ValueError):
+        except _OF_TENSORS as error:
+            if type(error) not in _OF_TENSORS:
                 raise
             raise CellError(failure(self, method, names, arguments, error)) from error
 
@@ -286,7 +288,7 @@ class TreeCell(nn.Module):
 
         Raises a PropagationError if the graph has a cycle.
         """
-        if return_cell and "c" not in self.state_names:
+        if return_cell and len(self.state_names) == 1:
             raise CellError(f"{type(self).__name__} has no memory cell to return")
         check_names(self)
         check_graph(graph)
@@ -383,8 +385,8 @@ class TreeCell(nn.Module):
             ``return_cell`` a tuple of all parts of the state, by default ``(h, c)``.
 
         Raises:
-            CellError: if graph, features or initial state do not fit the cell, or if no part of the
-                state is named ``c`` and ``return_cell`` is true.
+            CellError: if graph, features or initial state do not fit the cell, or if there are no
+                other parts of the state for ``return_cell``.
             PropagationError: if the graph has a cycle, or the engine is unknown.
         """
         self.check_call(graph, feat, return_cell)
@@ -439,7 +441,7 @@ class TreeCell(nn.Module):
 
         Args:
             graph: as in :meth:`forward`; inputs are assumed to have the parameters' dtype and
-                device.
+                device, without parameters float32 on the CPU.
             **extra: further arguments of the cell, such as ``query``.
 
         Raises:

@@ -26,7 +26,7 @@ from graphsent._files import atomic_path
 from graphsent.drawing.scene import Box, Caption, Line, Scene
 
 # What XML does not allow: control characters, and surrogates, which no font has either.
-_CONTROLS = dict.fromkeys((*range(32), 127, *range(0xD800, 0xE000)), "\ufffd")
+_CONTROLS = dict.fromkeys((*range(32), 127, *range(0xD800, 0xE000), 0xFFFE, 0xFFFF), "\ufffd")
 _POINTS_PER_INCH = 72
 _MOST_PIXELS = 20_000, 50_000_000  # per side and in total; larger pictures are scaled down
 _SMALLEST_TEXT = 1.0  # points; anything smaller is illegible

@@ -45,6 +45,11 @@ class Case:
         """Name of the cell in messages."""
         return type(self.make()).__name__
 
+    @cached_property
+    def state_names(self) -> tuple[str, ...]:
+        """Names of the parts of the cell's state."""
+        return state_names(self.make())
+
     def make(self) -> nn.Module:
         """A cell as built, in the default dtype."""
         return self.build(*self.sizes)
@@ -92,7 +97,7 @@ class Case:
         found: Iterable[Tensor],
         expected: Iterable[Tensor],
         what: str,
-        names: Sequence[str] = ("h", "c"),
+        names: Sequence[str] | None = None,
         tolerance: float = 1e-10,
     ) -> None:
         """Raises an AssertionError if tensors differ by more than a tolerance.
@@ -103,10 +108,11 @@ class Case:
             found: Tensors.
             expected: Tensors of the same number and shapes.
             what: What is compared, for the message.
-            names: Names of the tensors; surplus ones are ignored.
+            names: Names of the tensors, by default those of the state; surplus ones are ignored.
             tolerance: The largest difference.
         """
         pairs = list(zip(found, expected, strict=True))
+        names = self.state_names if names is None else names
         for name, (one, other) in zip(names[: len(pairs)], pairs, strict=True):
             shapes = tuple(one.shape), tuple(other.shape)
             self.expect(
@@ -132,8 +138,9 @@ def state_names(cell: nn.Module) -> tuple[str, ...]:
 def states(
     cell: nn.Module, graph: dgl.DGLGraph, feat: Tensor | IndexedFeat, **arguments: Any
 ) -> tuple[Tensor, ...]:
-    """The results of a call of a cell, (h,) or (h, c), each (num_nodes, out_feats)."""
-    if "c" in state_names(cell) and "return_cell" in inspect.signature(cell.forward).parameters:
+    """All parts of the states that a call of a cell can return, each (num_nodes, out_feats)."""
+    has_others = len(state_names(cell)) > 1
+    if has_others and "return_cell" in inspect.signature(cell.forward).parameters:
         return cell(graph, feat, return_cell=True, **arguments)
     return (cell(graph, feat, **arguments),)
 

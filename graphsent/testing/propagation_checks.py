@@ -167,7 +167,10 @@ def _compare(
         with compiled_code(way):
             parts = states(cell, graph, feat, engine=engine, **arguments)
             found.append([*parts, *gradients(parts, leaves)])
-    names = [*"hc"[: len(parts)], *(f"gradient of {name}" for name in _names(cell, inputs))]
+    names = [
+        *case.state_names[: len(parts)],
+        *(f"gradient of {name}" for name in _names(cell, inputs)),
+    ]
     by_levels, by_dgl = found
     case.expect_close(by_levels, by_dgl, f"{what}, {_BY_LEVELS}", names)
 

@@ -271,10 +271,12 @@ def test_a_combine_that_needs_two_children(engine):
 
 
 @each_engine
-def test_start_and_project_that_fail(engine):
+def test_methods_that_take_tensors_for_something_else(engine):
     with raises("Mine.start failed on x of shape (") as caught:
         changed(start=lambda self, x: (x @ torch.ones(5, 4),))(GRAPH, FEAT, engine=engine)
     assert "cannot be multiplied" in str(caught.value)
+    with raises("Mine.combine failed on children, a tuple of h, of shapes ["):
+        changed(combine=lambda self, children, x: children.sum(1))(GRAPH, FEAT, engine=engine)
     with raises("Mine.project failed on feat of shape ("):
         changed(project=lambda self, feat: feat.view(5, 5))(GRAPH, FEAT, engine=engine)
 

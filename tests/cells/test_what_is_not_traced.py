@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import gc
+import logging
+import math
 import random
+import sys
 import threading
 import weakref
 from types import SimpleNamespace
@@ -463,3 +466,53 @@ def test_threads_that_trace_one_cell():
     assert len(found) == 8
     for one in found:
         torch.testing.assert_close(one, cell(graph, feat, engine="dgl"))
+
+
+def everything():
+    """An object that refers to more than can be watched."""
+    return SimpleNamespace(parts=[[[0] * 100 for _ in range(100)] for _ in range(2)])
+
+
+def assert_same_here(cell):
+    """As assert_same, for cells that cannot be copied."""
+    graph, feat = tree(20, 3), torch.randn(20, 3, dtype=torch.float64)
+    expected = cell(graph, feat, engine="dgl")
+    torch.testing.assert_close(cell(graph, feat), expected, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("held", [np, torch, nn, functional, sys, math, logging.getLogger("a")])
+def test_a_module_or_logger_as_an_attribute_changes_nothing(held):
+    cell = Cell()
+    cell.of, cell.held = torch.tanh, held
+    assert_same_here(cell)
+    assert cell.explain(tree(20, 3)).way in ("compiled", "traced")
+
+
+@pytest.mark.parametrize(
+    "of",
+    [lambda h: h * sys.modules["math"].e, lambda h: h * torch.classes.__name__.count("c")],
+)
+def test_functions_that_read_what_refers_to_everything(of):
+    cell = Cell()
+    cell.of = of
+    assert_same(cell)
+
+
+def test_a_cell_that_refers_to_too_much_runs_level_by_level():
+    cell = Cell()
+    cell.of, cell.held = torch.tanh, everything()
+    assert_same(cell)
+    assert cell.explain(tree(20, 3)).reason == modules._TOO_MANY
+    cell.held = None  # it is not looked at again
+    assert cell.explain(tree(20, 3)).reason == modules._TOO_MANY
+    other = Cell()
+    other.of = torch.tanh
+    assert other.explain(tree(20, 3)).way in ("compiled", "traced")
+
+
+def test_the_number_of_predecessors_is_named():
+    cell = Cell()
+    cell.combine = lambda children, x: (x + cell.U(children[0].sum(1) / children[0].shape[1]),)
+    assert_same_here(cell)
+    reason = "it computes with the number of predecessors: mean(1) can be traced"
+    assert cell.explain(tree(20, 3)).reason == reason

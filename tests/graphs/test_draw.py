@@ -344,7 +344,9 @@ def test_without_matplotlib_the_error_says_what_to_install(monkeypatch):
         draw_tree(tree())
 
 
-def test_half_a_character(tmp_path):
-    """A lone surrogate, as JSON may have it, is drawn as a replacement character."""
-    draw_tree("(2 bad\ud83dword)", path=tmp_path / "tree.svg")
+@pytest.mark.parametrize("character", ["\ud83d", "\x07", "\ufffe", "\uffff"])
+def test_what_xml_cannot_hold(character, tmp_path):
+    """A lone surrogate, say, as JSON may have it, is drawn as a replacement character."""
+    draw_tree(f"(2 bad{character}word)", path=tmp_path / "tree.svg")
     assert "\ufffd" in (tmp_path / "tree.svg").read_text(encoding="utf-8")
+    ElementTree.parse(tmp_path / "tree.svg")

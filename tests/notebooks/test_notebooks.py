@@ -1,5 +1,6 @@
 """Every notebook runs from top to bottom and is stored without outputs."""
 
+import ast
 import re
 import subprocess
 import sys
@@ -20,6 +21,18 @@ def read(path: Path):
 
 def is_solution(cell) -> bool:
     return "solution" in cell.metadata.get("tags", ())
+
+
+def names_in(cell) -> list[ast.Name]:
+    """The variables in the code of a cell."""
+    return [node for node in ast.walk(ast.parse(cell.source)) if isinstance(node, ast.Name)]
+
+
+def defined_in(cell) -> set[str]:
+    """The variables, functions and classes that a cell defines."""
+    nodes = ast.walk(ast.parse(cell.source))
+    defined = {node.name for node in nodes if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+    return defined | {name.id for name in names_in(cell) if isinstance(name.ctx, ast.Store)}
 
 
 def test_notebooks_are_numbered():
@@ -45,6 +58,20 @@ def test_every_exercise_has_a_task_a_solution_and_a_check(path):
         assert cells[place].source.startswith("# ")
         assert not is_solution(cells[place + 1])
         assert cells[place + 1].cell_type == "code"
+
+
+@every_notebook
+def test_checks_need_only_what_an_exercise_asks_for(path):
+    cells = [cell for cell in read(path).cells if cell.cell_type == "code"]
+    others = [cell for cell in cells if not is_solution(cell)]
+    given = set().union(*map(defined_in, others))
+    used = {name.id for cell in others for name in names_in(cell)}
+    for place, cell in enumerate(cells):
+        if is_solution(cell):
+            asked_for = set(re.findall(r"\w+", cell.source.partition("\n")[0]))
+            needed = (defined_in(cell) - asked_for - given) & used
+            assert not needed, f"{path.name}: only the solution defines {needed}"
+            assert "assert" in cells[place + 1].source or "check_cell" in cells[place + 1].source
 
 
 def test_exercises_have_no_solutions(tmp_path):
@@ -73,7 +100,8 @@ def test_exercises_have_no_solutions(tmp_path):
 )
 def test_notebook_runs(path, monkeypatch):
     nbclient = pytest.importorskip("nbclient", reason="needs the extra 'notebooks'")
-    monkeypatch.delenv("GRAPHSENT_DATA", raising=False)  # the embedded data
+    for name in ("GRAPHSENT_DATA", "GRAPHSENT_PARSES"):
+        monkeypatch.setenv(name, "/nowhere")  # the text is about the embedded data
     client = nbclient.NotebookClient(
         read(path),
         timeout=300,

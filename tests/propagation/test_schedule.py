@@ -122,9 +122,15 @@ def test_long_chain():
 
 
 def test_cycles():
-    expected = "expected an acyclic graph, got one with a cycle among its 3 nodes"
-    with pytest.raises(PropagationError, match=re.escape(expected)):
-        schedule_of(dgl.graph(([0, 1, 2], [1, 2, 1])))
+    expected = "expected an acyclic graph, got one with a cycle among its"
+    rest = list(range(1, 10))
+    for source, target, cycle in (
+        ([0, 1, 2], [1, 2, 1], "3 nodes, 1 -> 2 -> 1"),
+        ([0, 1, 1], [1, 1, 2], "3 nodes, 1 -> 1: dgl.remove_self_loop removes such edges"),
+        ([0, *rest], [*rest, 0], "10 nodes, 0 -> 1 -> 2 -> 3 -> 4 -> ... -> 0"),
+    ):
+        with pytest.raises(PropagationError, match=re.escape(f"{expected} {cycle}")):
+            schedule_of(dgl.graph((source, target)))
 
 
 def test_it_is_cached_as_long_as_the_graph_and_its_edges():

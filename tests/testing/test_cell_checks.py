@@ -66,6 +66,28 @@ class CutsTheGradient(Sum):
         return super().combine((children[0].detach(),), x)
 
 
+class ThreeParts(Sum):
+    state_names = ("h", "c", "m")
+
+    def start(self, x):
+        return torch.tanh(x), x, x
+
+    def combine(self, children, x):
+        h, c, m = (part.sum(1) for part in children)
+        return torch.tanh(x + self.U(h)), x + c, 2 * m
+
+
+class SeesTheOrderInItsMemory(Sum):
+    state_names = ("h", "m")
+
+    def start(self, x):
+        return torch.tanh(x), x
+
+    def combine(self, children, x):
+        h, m = children
+        return *super().combine((h,), x), m[:, 0]
+
+
 class Round(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
@@ -114,6 +136,7 @@ class ChangesTheGraph(Sum):
     [
         (MixesNodes, "batch_equals_single_graphs", "does combine use rows of other nodes"),
         (SeesTheOrder, "numbering_does_not_matter", "a SlottedCell has them in their slots"),
+        (SeesTheOrderInItsMemory, "numbering_does_not_matter", "m differs by"),
         (Random, "agrees_with_dgl-compiled", "is combine random"),
         (Remembers, "agrees_with_dgl-torch", "keep something from one call"),
         (HasNoUse, "every_parameter_is_used-dgl", r"V\.weight has no gradient"),
@@ -135,9 +158,10 @@ def test_a_cut_gradient_is_found():
         check_cell(CutsTheGradient)
 
 
-def test_a_cell_without_mistakes_passes_and_the_seed_stays():
+@pytest.mark.parametrize("cell", [Sum, ThreeParts])
+def test_a_cell_without_mistakes_passes_and_the_seed_stays(cell):
     before = torch.random.get_rng_state()
-    check_cell(Sum)
+    check_cell(cell)
     assert torch.equal(torch.random.get_rng_state(), before)
 
 

@@ -15,6 +15,7 @@ from torch.nn.modules.module import _has_any_global_hook
 from graphsent.propagation.autocast import without_autocast
 from graphsent.propagation.recurrence.recurrence import Recurrence, columns_read, linear_map, trace
 from graphsent.propagation.recurrence.surroundings import (
+    TooManyParts,
     Variable,
     containers,
     fact,
@@ -36,6 +37,7 @@ _NOT_SEEN = {  # functions that a symbol cannot answer for, nor refuse
 _OF_MODULES = frozenset(vars(nn.Module()))
 _ATTRIBUTES_OF_LINEAR = len(vars(nn.Linear(1, 1)))  # unless attributes were added
 _CHANGES = "it changes attributes, variables or random generators"
+_TOO_MANY = "its attributes, or variables that it reads, refer to too many objects to be watched"
 _known: weakref.WeakKeyDictionary[nn.Module, _Cached] = weakref.WeakKeyDictionary()
 
 
@@ -62,10 +64,20 @@ def recurrence_of(
     unordered.
     """
     signature = dtype, tuple(extra_widths), num_slots
-    facts = [*_facts(cell), signature]
     known = _known.get(cell)
-    if known is not None and known.recurrence == _CHANGES:  # for good
+    if known is not None and known.recurrence in (_CHANGES, _TOO_MANY):  # for good
         return known.recurrence
+    try:
+        return _recurrence_of(cell, signature, known)
+    except TooManyParts:
+        _known[cell] = _Cached([], [], [], _TOO_MANY)
+        return _TOO_MANY
+
+
+def _recurrence_of(
+    cell: nn.Module, signature: _Signature, known: _Cached | None
+) -> Recurrence | str:
+    facts = [*_facts(cell), signature]
     if known is None or known.facts != facts or known.outside != facts_of(known.variables):
         variables, names = variables_read(cell)
         outside = facts_of(variables)

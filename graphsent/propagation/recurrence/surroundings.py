@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextvars import ContextVar
 from dis import get_instructions
 from functools import partial
+from logging import Logger
 from types import CellType, CodeType, FunctionType, MemberDescriptorType, MethodType, ModuleType
 from typing import Any
 
@@ -26,10 +27,18 @@ _OF_NEW = ("__init__", "__new__")
 _TENSORS = ("_parameters", "_buffers")
 _LONG = 1000
 """Of longer lists and dictionaries, only the length is watched."""
+_LEVELS = 5
+_OPAQUE = (*_PLAIN, type)
+_MOST = 5000
+"""With more parts than this, a value cannot be watched: it would take 10 ms of each call."""
 _OF_CLASSES = (*_PLAIN, *_MANY, np.ndarray, MemberDescriptorType)
 _LIBRARIES = ("builtins", "collections", "dgl", "torch", "numpy", __name__.partition(".")[0])
 Variable = Callable[[], Any]
 """A variable outside the cell, as a function that returns its current value."""
+
+
+class TooManyParts(Exception):
+    """A value refers to too many others to be watched."""
 
 
 class _Same:
@@ -49,20 +58,40 @@ class _Same:
     __hash__ = None  # type: ignore[assignment]
 
 
-def fact(value: Any, depth: int = 5) -> Any:
+class _Left:
+    """How many more parts of a value may be looked at."""
+
+    def __init__(self) -> None:
+        self.count = _MOST
+
+    def take(self, count: int) -> None:
+        self.count -= count
+        if self.count < 0:
+            raise TooManyParts
+
+
+def fact(value: Any, depth: int = 5, left: _Left | None = None) -> Any:
     """A fingerprint of a value, which differs once the value, or what it contains, has changed.
 
     By default of objects in up to two levels, and of a container of them, or between them.
+
+    Raises:
+        TooManyParts: it contains too much.
     """
     if isinstance(value, _PLAIN):
         return value
-    if isinstance(value, _MANY) and len(value) > _LONG:
-        return _Same(value), len(value)
+    left = left or _Left()
+    if isinstance(value, _MANY):
+        if len(value) > _LONG:
+            return _Same(value), len(value)
+        left.take(len(value))
     if depth and isinstance(value, dict):
-        pairs = value.items()  # a key may be an object that holds the dictionary
-        return dict, *[(fact(name, depth - 1), fact(part, depth - 1)) for name, part in pairs]
+        return dict, *[
+            (fact(name, depth - 1, left), fact(part, depth - 1, left))  # a key may hold the dict
+            for name, part in value.items()
+        ]
     if depth and isinstance(value, _MANY):
-        return type(value), *[fact(part, depth - 1) for part in value]
+        return type(value), *[fact(part, depth - 1, left) for part in value]
     if isinstance(value, np.ndarray):
         return value.shape, value.tobytes()
     if isinstance(value, random.Random):
@@ -74,15 +103,23 @@ def fact(value: Any, depth: int = 5) -> Any:
     if isinstance(value, torch.Generator):
         return bytes(value.get_state().tolist())
     if isinstance(value, ContextVar) and depth:
-        return _Same(value), fact(value.get(None), depth - 1)
-    if isinstance(value, Tensor) or not depth:
+        return _Same(value), fact(value.get(None), depth - 1, left)
+    if _is_leaf(value) or not depth:
         return _Same(value)
     if isinstance(value, MethodType):
-        return _Same(value.__func__), fact(value.__self__, depth - 1)
+        return _Same(value.__func__), fact(value.__self__, depth - 1, left)
     if isinstance(value, partial):
-        return fact((value.func, value.args, value.keywords), depth)
+        return fact((value.func, value.args, value.keywords), depth, left)
     held = _held(value) if depth > 1 else {}  # a new dictionary, so never compared by identity
-    return (_Same(value), fact(held, depth - 1)) if held else _Same(value)
+    return (_Same(value), fact(held, depth - 1, left)) if held else _Same(value)
+
+
+def _is_leaf(value: Any) -> bool:
+    """Whether nothing that a value refers to matters: tensors, modules of libraries, loggers."""
+    if isinstance(value, ModuleType):
+        name = value.__name__.partition(".")[0]
+        return name in _LIBRARIES or name in sys.stdlib_module_names
+    return isinstance(value, (Tensor, Logger))
 
 
 def _held(value: Any) -> dict[str, Any]:
@@ -101,15 +138,28 @@ def _held(value: Any) -> dict[str, Any]:
     return {**held, **own} if isinstance(own, dict) else held
 
 
-def containers(value: Any, depth: int = 5) -> Iterator[Any]:
-    """The lists, dictionaries and so on in a value, and the attributes of objects in it."""
-    if isinstance(value, (*_PLAIN, type, Tensor)) or not depth:
-        return
-    found = value if isinstance(value, _CONTAINERS) else getattr(value, "__dict__", None)
-    if isinstance(found, _CONTAINERS):
-        yield found
-        for part in contents(found):
-            yield from containers(part, depth - 1)
+def containers(value: Any) -> list[Any]:
+    """The lists, dictionaries and so on in a value, and the attributes of objects in it.
+
+    Those in up to five levels; long ones only if they are the value itself.
+
+    Raises:
+        TooManyParts: there are too many.
+    """
+    found: dict[int, Any] = {}
+    parts, left = [value], _Left()
+    for _ in range(_LEVELS):
+        inner = []
+        for part in parts:
+            each = part if isinstance(part, _CONTAINERS) else getattr(part, "__dict__", None)
+            if id(each) in found or not isinstance(each, _CONTAINERS):
+                continue
+            found[id(each)] = each
+            if len(each) <= _LONG or part is value:
+                left.take(len(each))
+                inner += contents(each)
+        parts = [part for part in inner if not (isinstance(part, _OPAQUE) or _is_leaf(part))]
+    return [*found.values()]
 
 
 def contents(container: Any) -> list[Any]:
@@ -139,12 +189,16 @@ def variables_read(cell: nn.Module) -> tuple[list[Variable], set[str]]:
 
     Its code is the methods of its modules, and of objects and functions that are attributes of
     these, and all functions that these call, also through a container, an object or a class.
+
+    Raises:
+        TooManyParts: there are too many objects or functions.
     """
     found: dict[tuple[int, str], Variable] = {}
     seen: set[FunctionType] = set()
     names_seen: set[str] = set()
     modules = list(cell.modules())
     held = [part for m in modules for each in containers(vars(m)) for part in contents(each)]
+    held = [part for part in held if not _is_leaf(part)]
     held += [part.__self__ for part in held if isinstance(part, MethodType)]
     kinds = dict.fromkeys(part for value in (*modules, *held) for part in type(value).__mro__)
     of_kinds = [vars(kind) for kind in kinds if not _is_of_library(kind.__module__)]
@@ -159,6 +213,8 @@ def variables_read(cell: nn.Module) -> tuple[list[Variable], set[str]]:
         if function is None or function in seen:
             continue
         seen.add(function)
+        if len(seen) > _LONG:
+            raise TooManyParts
         waiting.append(vars(function).get("__wrapped__"))
         codes = [*_codes(function.__code__)]
         names = {name for code in codes for name in code.co_names}
@@ -231,17 +287,25 @@ def _content(cell: CellType) -> Any:
 
 def _function_of(value: Any) -> FunctionType | None:
     """The user-defined function behind a callable; those of libraries do not change."""
-    for name in ("__func__", "__wrapped__", "fget", "func"):
-        if not isinstance(value, (Tensor, FunctionType)):
-            value = getattr(value, name, value)
-    if not isinstance(value, FunctionType):
-        return None
-    return None if _is_of_library(value.__module__) else value
+    for _ in range(_LEVELS):
+        if isinstance(value, FunctionType):
+            return None if _is_of_library(value.__module__) else value
+        if isinstance(value, (MethodType, staticmethod, classmethod)):
+            value = value.__func__
+        elif isinstance(value, property):
+            value = value.fget
+        elif isinstance(value, partial):
+            value = value.func
+        else:  # an object may answer getattr with any name
+            attributes = getattr(value, "__dict__", None)
+            named = attributes if isinstance(attributes, dict) else {}
+            value = next((named[name] for name in ("__wrapped__", "func") if name in named), None)
+    return None
 
 
-def _is_of_library(module: str | None) -> bool:
-    """Whether a module is of a library, whose functions and classes do not change."""
-    return (module or "").partition(".")[0] in _LIBRARIES
+def _is_of_library(module: Any) -> bool:
+    """Whether a module's name is that of a library, whose functions and classes do not change."""
+    return isinstance(module, str) and module.partition(".")[0] in _LIBRARIES
 
 
 def _called_in(value: Any, names: set[str], depth: int = 3) -> Iterator[Any]:

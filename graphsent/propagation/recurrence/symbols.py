@@ -45,18 +45,19 @@ class Size:
     def __init__(self, name: str, number: int, instead: str) -> None:
         self.name, self.number, self.instead = name, number, instead
 
-    def _refuse(self, *_: Any) -> Any:
+    def refuse(self, *_: Any) -> Any:
+        """Raises Untraceable."""
         raise Untraceable(f"it computes with the number of {self.name}: {self.instead}")
 
     def __eq__(self, other: object) -> bool:
-        return True if self is other else self._refuse()
+        return True if self is other else self.refuse()
 
-    __lt__ = __le__ = __gt__ = __ge__ = __hash__ = __repr__ = __array__ = _refuse
-    __class__ = property(lambda self: self._refuse() if TRACING.active else Size)
+    __lt__ = __le__ = __gt__ = __ge__ = __hash__ = __repr__ = __array__ = refuse
+    __class__ = property(lambda self: self.refuse() if TRACING.active else Size)
 
 
 for _name in vars(int).keys() - vars(object).keys():
-    setattr(Size, _name, Size._refuse)
+    setattr(Size, _name, Size.refuse)
 
 
 NODES = Size(

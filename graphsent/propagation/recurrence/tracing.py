@@ -19,6 +19,7 @@ from graphsent.propagation.recurrence.symbols import (
     Call,
     Condition,
     Known,
+    Size,
     Symbol,
     Untraceable,
     is_a,
@@ -228,6 +229,8 @@ class Tracer(TorchFunctionMode):
             return Symbol(self, self.codes_of([value.ref()]).reshape(given.shape), given.shape)
         if is_a(given, (int, float)):
             return Symbol(self, self.codes_of([self.expressions.number(given, 1)])[0], ())
+        if is_a(given, Size):
+            given.refuse()
         raise Untraceable(f"it uses {type(given).__name__} as a number")
 
     def pointwise(self, op: str, *given: Any) -> Symbol:
