@@ -17,6 +17,7 @@ from graphsent.training.selection import Selection
 __all__ = ["EpochKeeper"]
 
 _DIGITS = 6
+_MOST_SHOWN = 10  # class weights
 
 
 class EpochKeeper(Callback):
@@ -86,8 +87,9 @@ class EpochKeeper(Callback):
         model: Model = pl_module.model  # type: ignore[assignment]
         if model.class_weights is not None:
             pairs = zip(model.label_names, model.class_weights.tolist(), strict=True)
-            shown = ", ".join(f"{name} {weight:.4g}" for name, weight in pairs)
-            self._echo(f"class weights: {shown}")
+            shown = [f"{name} {weight:.4g}" for name, weight in pairs]
+            more = ", ..." if len(shown) > _MOST_SHOWN else ""
+            self._echo(f"class weights: {', '.join(shown[:_MOST_SHOWN])}{more}")
         trainer.should_stop = self._is_stuck
 
     def on_train_epoch_start(self, trainer: Trainer, pl_module: LightningModule) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple, cast
 
 import torch
@@ -67,7 +68,7 @@ class TreeDataModule(LightningDataModule):
             **self._processes(),
         )
         return DataLoader(
-            _Batches(self._batches()),
+            _Batches(self._batch_of),
             batch_size=None,  # the sampler yields whole batches
             sampler=sampler,
             # By default the loader would convert the batch's contents to tensors.
@@ -92,7 +93,7 @@ class TreeDataModule(LightningDataModule):
         Returns:
             (num_classes,) int64.
         """
-        batch_of = self._batches()
+        batch_of = self._batch_of
         counts = torch.zeros(len(self._model.label_names), dtype=torch.int64)
         for begin in range(0, len(self._train), _EVALUATION_BATCH):
             end = min(begin + _EVALUATION_BATCH, len(self._train))
@@ -109,7 +110,8 @@ class TreeDataModule(LightningDataModule):
         """Moves a batch with its own ``to``."""
         return batch.to(device)
 
-    def _batches(self) -> Callable[[Sequence[int]], Any]:
+    @cached_property
+    def _batch_of(self) -> Callable[[Sequence[int]], Any]:
         """A function that returns the batch of some training examples."""
         model, train = self._model, self._train
         if isinstance(train, ShardedExamples):  # read again for each batch

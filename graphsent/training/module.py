@@ -92,7 +92,7 @@ class TrainingModule(LightningModule):
             data = getattr(self.trainer, "datamodule", None)
             if not isinstance(data, TreeDataModule):
                 raise TrainingError("class_weights: expected a TreeDataModule, to count classes")
-            self.model.class_weights = balanced_weights(data.class_counts())
+            self.model.class_weights = balanced_weights(data.class_counts()).to(self.device)
 
     def on_train_start(self) -> None:
         """Resets the learning rates, since a resumed run may have more steps than before."""

@@ -69,9 +69,9 @@ def check_model(
         raise ModelError(f"the model {name}: loss: expected one number, got {_shape(loss)}")
     if not loss.requires_grad:
         raise ModelError(f"the model {name}: loss: it has no gradient, so nothing would be learned")
-    if training.class_weights != "none" and loss != 0:
-        model.class_weights = torch.full((len(task.label_names),), 2.0)
-        if _called(name, model, "loss", outputs, batch) == loss:
+    if training.class_weights != "none" and loss != 0:  # it is 0 if none of them has a label
+        model.class_weights = torch.full((len(task.label_names),), torch.nan)
+        if not _called(name, model, "loss", outputs, batch).isnan():
             raise ModelError(f"the model {name}: loss: it takes no account of self.class_weights")
         model.class_weights = None
     predictions = _called(name, model, "predict", few)

@@ -7,8 +7,8 @@ A file has one list per sentence, with an empty line after each::
     cand<TAB>28.8139<TAB>0.8387<TAB>(ROOT (S ...))
     cand<TAB>...
 
-A candidate line has the score, the labelled F1 against the gold tree, and the tree. The comment,
-the gold tree and the F1 are optional: ``cand<TAB>score<TAB>tree``.
+A candidate line has the score, the labelled F1 against the gold tree, from 0 to 1, and the tree.
+The comment, which comes first, the gold tree and the F1 are optional: ``cand<TAB>score<TAB>tree``.
 """
 
 from __future__ import annotations
@@ -23,6 +23,9 @@ from graphsent.trees.text_files import text_pieces
 from graphsent.trees.tree import Tree
 
 __all__ = ["Candidate", "ParseList", "iter_nbest", "parse_nbest", "read_nbest"]
+
+
+_LARGEST_F1 = 1 + 1e-6  # 1 with a rounding error
 
 
 class Candidate(NamedTuple):
@@ -117,15 +120,17 @@ class _Entry:
             key, _, value = line[1:].partition("=")
             if key.strip() == "sent_id":
                 if self._name or self._gold is not None or self._candidates:
-                    raise self._error(number, "an empty line before the next list")
+                    raise self._error(
+                        number, "an empty line before the next list, got a sent_id within a list"
+                    )
                 self._name = value.strip()
         elif kind == "gold" and len(fields) == 1:
             if self._gold is not None:
-                raise self._error(number, "one gold tree, or an empty line before the next list")
+                raise self._error(number, "an empty line before the next list, got two gold trees")
             self._gold = self._tree(fields[0], number)
         elif kind == "cand" and len(fields) in (2, 3):
             numbers = [self._number(field, number) for field in fields[:-1]]
-            if not all(0 <= f1 <= 1 for f1 in numbers[1:]):
+            if not all(0 <= f1 <= _LARGEST_F1 for f1 in numbers[1:]):
                 raise self._error(number, f"an F1 from 0 to 1, got {fields[1]}")
             self._candidates.append(Candidate(self._tree(fields[-1], number), *numbers))
         else:

@@ -114,8 +114,37 @@ def set_free(cell):
         cell.V.weight = nn.Parameter(cell.U.weight + 1)
 
 
+class Computed:
+    """A descriptor that keeps a function under some name."""
+
+    def __init__(self, name, function):
+        self.name = name
+        vars(self)[name] = function
+
+    def __get__(self, holder, kind=None):
+        return vars(self)[self.name](holder)
+
+
+class SlottedComputed:
+    """A descriptor that keeps a function in a slot."""
+
+    __slots__ = ("func",)
+
+    def __init__(self, func):
+        self.func = func
+
+    def __get__(self, holder, kind=None):
+        return self.func(holder)
+
+
 class Formula:
     """An object made at each call, with a method of its own class."""
+
+    by_fget = Computed("fget", lambda self: FACTOR)
+    by_func = Computed("func", lambda self: FACTOR)
+    by_inner = Computed("__func__", lambda self: FACTOR)
+    by_wrapped = Computed("__wrapped__", lambda self: FACTOR)
+    by_slot = SlottedComputed(lambda self: FACTOR)
 
     def __init__(self, h):
         self.h = h
@@ -187,6 +216,11 @@ CHANGES = {
     "module in a closure": (closure(TEMPERATURE), set_module),
     "method of a global object": (lambda s, h: FORMULA.scaled(h), set_global),
     "property of a global object": (lambda s, h: FORMULA.factor * h, set_global),
+    "descriptor with fget": (lambda s, h: FORMULA.by_fget * h, set_global),
+    "descriptor with func": (lambda s, h: FORMULA.by_func * h, set_global),
+    "descriptor with __func__": (lambda s, h: FORMULA.by_inner * h, set_global),
+    "descriptor with __wrapped__": (lambda s, h: FORMULA.by_wrapped * h, set_global),
+    "descriptor with a slot": (lambda s, h: FORMULA.by_slot * h, set_global),
     "static method": (lambda s, h: Formula.scaled(h), set_global),
     "class method": (lambda s, h: Formula.scaled_by_class(h), set_global),
     "function in a container": (lambda s, h: FUNCTIONS["all"][0]["scaled"](h), set_global),
@@ -256,6 +290,21 @@ def test_changes_after_which_a_cell_is_traced_again(name, monkeypatch):
     assert_same(cell)
     change(cell)
     assert_same(cell)
+
+
+@needs_compiler
+def test_a_module_of_ones_own_as_an_attribute():
+    cell = type("Mine", (Cell,), {"of": lambda self, h: self.settings.factor * h})()
+    cell.settings = ModuleType("settings")
+    exec("factor = 1.0\ndef doubled(h): return 2 * h", vars(cell.settings))  # and all builtins
+    graph, feat = tree(20, 3), torch.randn(20, 3, dtype=torch.float64)
+    for factor in (1.0, 3.0):
+        cell.settings.factor = factor
+        assert cell.explain(graph).way == "compiled"
+        expected = cell(graph, feat, engine="dgl")
+        torch.testing.assert_close(cell(graph, feat), expected, rtol=1e-10, atol=1e-10)
+    del cell.settings.__name__
+    assert cell.explain(graph).way == "compiled"
 
 
 class Proxy:

@@ -510,6 +510,15 @@ def test_a_cell_that_refers_to_too_much_runs_level_by_level():
     assert other.explain(tree(20, 3)).way in ("compiled", "traced")
 
 
+def test_what_is_in_a_long_container_is_restored():
+    cell = Cell()
+    cell.seen = {number: [] for number in range(1500)}
+    cell.of = lambda h: (cell.seen[3].append(h), h)[1]
+    cell(tree(20, 3), torch.randn(20, 3, dtype=torch.float64))
+    assert cell.explain(tree(20, 3)).reason == modules._CHANGES
+    assert {*map(type, cell.seen[3])} == {torch.Tensor}
+
+
 def test_the_number_of_predecessors_is_named():
     cell = Cell()
     cell.combine = lambda children, x: (x + cell.U(children[0].sum(1) / children[0].shape[1]),)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import random
 import sys
 import weakref
@@ -29,6 +30,8 @@ _LONG = 1000
 """Of longer lists and dictionaries, only the length is watched."""
 _LEVELS = 5
 _OPAQUE = (*_PLAIN, type)
+_BUILTINS = vars(builtins)  # which every module refers to
+_WRAPPED = ("__wrapped__", "__func__", "fget", "func")
 _MOST = 5000
 """With more parts than this, a value cannot be watched: it would take 10 ms of each call."""
 _OF_CLASSES = (*_PLAIN, *_MANY, np.ndarray, MemberDescriptorType)
@@ -82,7 +85,7 @@ def fact(value: Any, depth: int = 5, left: _Left | None = None) -> Any:
         return value
     left = left or _Left()
     if isinstance(value, _MANY):
-        if len(value) > _LONG:
+        if len(value) > _LONG or value is _BUILTINS:
             return _Same(value), len(value)
         left.take(len(value))
     if depth and isinstance(value, dict):
@@ -115,11 +118,11 @@ def fact(value: Any, depth: int = 5, left: _Left | None = None) -> Any:
 
 
 def _is_leaf(value: Any) -> bool:
-    """Whether nothing that a value refers to matters: tensors, modules of libraries, loggers."""
+    """Whether nothing that a value refers to is watched: tensors, modules of libraries, loggers."""
     if isinstance(value, ModuleType):
-        name = value.__name__.partition(".")[0]
-        return name in _LIBRARIES or name in sys.stdlib_module_names
-    return isinstance(value, (Tensor, Logger))
+        name = vars(value).get("__name__")
+        return _is_of_library(name) or str(name).partition(".")[0] in sys.stdlib_module_names
+    return type(value) is Logger or value is _BUILTINS or isinstance(value, Tensor)
 
 
 def _held(value: Any) -> dict[str, Any]:
@@ -141,7 +144,7 @@ def _held(value: Any) -> dict[str, Any]:
 def containers(value: Any) -> list[Any]:
     """The lists, dictionaries and so on in a value, and the attributes of objects in it.
 
-    Those in up to five levels; long ones only if they are the value itself.
+    Those in up to five levels.
 
     Raises:
         TooManyParts: there are too many.
@@ -149,16 +152,14 @@ def containers(value: Any) -> list[Any]:
     found: dict[int, Any] = {}
     parts, left = [value], _Left()
     for _ in range(_LEVELS):
-        inner = []
+        inner: list[Any] = []
         for part in parts:
             each = part if isinstance(part, _CONTAINERS) else getattr(part, "__dict__", None)
-            if id(each) in found or not isinstance(each, _CONTAINERS):
-                continue
-            found[id(each)] = each
-            if len(each) <= _LONG or part is value:
-                left.take(len(each))
-                inner += contents(each)
-        parts = [part for part in inner if not (isinstance(part, _OPAQUE) or _is_leaf(part))]
+            if isinstance(each, _CONTAINERS) and id(each) not in found:
+                found[id(each)] = each
+                inner += [p for p in contents(each) if not (isinstance(p, _OPAQUE) or _is_leaf(p))]
+        left.take(len(inner))
+        parts = inner
     return [*found.values()]
 
 
@@ -198,7 +199,7 @@ def variables_read(cell: nn.Module) -> tuple[list[Variable], set[str]]:
     names_seen: set[str] = set()
     modules = list(cell.modules())
     held = [part for m in modules for each in containers(vars(m)) for part in contents(each)]
-    held = [part for part in held if not _is_leaf(part)]
+    held = [part for part in held if isinstance(part, Tensor) or not _is_leaf(part)]
     held += [part.__self__ for part in held if isinstance(part, MethodType)]
     kinds = dict.fromkeys(part for value in (*modules, *held) for part in type(value).__mro__)
     of_kinds = [vars(kind) for kind in kinds if not _is_of_library(kind.__module__)]
@@ -296,10 +297,13 @@ def _function_of(value: Any) -> FunctionType | None:
             value = value.fget
         elif isinstance(value, partial):
             value = value.func
-        else:  # an object may answer getattr with any name
-            attributes = getattr(value, "__dict__", None)
-            named = attributes if isinstance(attributes, dict) else {}
-            value = next((named[name] for name in ("__wrapped__", "func") if name in named), None)
+        elif isinstance(value, (*_OPAQUE, *_CONTAINERS)):
+            return None
+        else:  # hasattr would be true of any name for some objects
+            own = getattr(value, "__dict__", None)
+            spaces = [own if isinstance(own, dict) else {}, *map(vars, type(value).__mro__)]
+            known = [name for name in _WRAPPED if any(name in space for space in spaces)]
+            value = getattr(value, known[0], None) if known else None
     return None
 
 
