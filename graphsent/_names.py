@@ -1,11 +1,11 @@
-"""Messages about unknown names, with suggestions."""
+"""Lists of names in messages, and suggestions for unknown ones."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-__all__ = ["nearest", "unknown"]
+__all__ = ["listed", "nearest", "unknown"]
 
 _LIKENESS = 0.5  # difflib ratio: 1 for identical names
 _MOST_LISTED = 20
@@ -20,11 +20,16 @@ def unknown(what: str, name: str, valid: Iterable[str]) -> str:
         "unknown model 'treelsm': expected one of nbow, treelstm; did you mean 'treelstm'?"
     """
     valid = list(valid)
-    listed = ", ".join(valid)
+    shown = ", ".join(valid)
     if len(valid) > _MOST_LISTED:
         likest = difflib.get_close_matches(name, valid, _LIKEST, 0)
-        listed = f"{len(valid)}, such as {', '.join(likest)}"
-    return f"unknown {what} {name!r}: expected one of {listed}{nearest(name, valid)}"
+        shown = f"{len(valid)}, such as {', '.join(likest)}"
+    return f"unknown {what} {name!r}: expected one of {shown}{nearest(name, valid)}"
+
+
+def listed(names: Sequence[str], most: int) -> str:
+    """Names separated by commas; of more than ``most``, the first ones and ``...``."""
+    return ", ".join([*names[:most], *(["..."] if len(names) > most else [])])
 
 
 def nearest(name: str, valid: Iterable[str]) -> str:

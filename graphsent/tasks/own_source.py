@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from graphsent._files import sha256
+from graphsent._names import listed
 
 __all__ = ["OwnSource"]
 
@@ -57,9 +58,8 @@ class OwnSource:
             lowest, highest = _range(labels)
             found = f"scores from {lowest:g} to {highest:g} in {split}"
         else:
-            shown = [f"{label} {count:,}" for label, count in labels.items()][:_MOST_SHOWN]
-            more = ", ..." if len(labels) > _MOST_SHOWN else ""
-            found = f"{len(labels)} labels in {split}: {', '.join(shown)}{more}"
+            shown = [f"{label} {count:,}" for label, count in labels.items()]
+            found = f"{len(labels)} labels in {split}: {listed(shown, _MOST_SHOWN)}"
         return f"{', '.join(parts)}; {found}"
 
     def describe(self) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any
 from pytorch_lightning import Callback, LightningModule, Trainer
 
 from graphsent._files import atomic_path
+from graphsent._names import listed
 from graphsent.models import Model
 from graphsent.training.directory import RunDirectory
 from graphsent.training.figures import figures
@@ -88,8 +89,7 @@ class EpochKeeper(Callback):
         if model.class_weights is not None:
             pairs = zip(model.label_names, model.class_weights.tolist(), strict=True)
             shown = [f"{name} {weight:.4g}" for name, weight in pairs]
-            more = ", ..." if len(shown) > _MOST_SHOWN else ""
-            self._echo(f"class weights: {', '.join(shown[:_MOST_SHOWN])}{more}")
+            self._echo(f"class weights: {listed(shown, _MOST_SHOWN)}")
         trainer.should_stop = self._is_stuck
 
     def on_train_epoch_start(self, trainer: Trainer, pl_module: LightningModule) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from graphsent._names import nearest
+from graphsent._names import listed, nearest
 from graphsent.errors import DataError
 
 __all__ = ["Columns", "find_columns"]
@@ -172,5 +172,4 @@ def _lower(names: Sequence[str]) -> list[str]:
 
 
 def _listed(names: Sequence[str]) -> str:
-    more = ", ..." if len(names) > _MOST_LISTED else ""
-    return ", ".join(repr(name[:_SHOWN]) for name in names[:_MOST_LISTED]) + more
+    return listed([repr(name[:_SHOWN]) for name in names], _MOST_LISTED)

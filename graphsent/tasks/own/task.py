@@ -94,12 +94,12 @@ class OwnTask(Task):
         Raises:
             DataError: No line of train is good, or there is none.
         """
-        problem = self._no_examples("train")
-        for number, (_, row) in enumerate(self.rows("train")):
+        problem = ""
+        for _, row in self.rows("train"):
             if isinstance(row, OwnExample):
                 return "pairs" if len(row.contents) == 2 else "trees"
-            problem = problem if number else row.message
-        raise DataError(problem)
+            problem = problem or row.message
+        raise DataError(problem or self._no_examples("train"))
 
     @property
     def num_folds(self) -> int:  # type: ignore[override]
