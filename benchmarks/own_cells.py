@@ -2,7 +2,7 @@
 
     python benchmarks/own_cells.py [--data-dir DATA] [--rounds 21] [--quick] [--markdown FILE]
 
-The cells are in ``benchmarks/harness/users_cells.py``, with input size 300 and hidden size 150 in
+The cells are in ``benchmarks/users_cells.py``, with input size 300 and hidden size 150 in
 float32 on one thread.
 
 * The N-ary and the attentive Tree-LSTM on constituency trees of ``sst/train.txt`` (or the embedded
@@ -29,7 +29,7 @@ from typing import NamedTuple
 from unittest.mock import patch
 
 import torch
-from harness import users_cells
+import users_cells
 from harness.data import Corpus
 from harness.engines import SWITCH
 from torch import Tensor, nn

@@ -1,1 +1,1 @@
-"""The parts of the benchmarks ``propagation.py`` and ``convolution.py``."""
+"""What the benchmarks share: contenders that take turns, their results, tables and reports."""

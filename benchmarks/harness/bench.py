@@ -70,9 +70,9 @@ class Bench:
         return [make for make in makers if make]
 
     def installed(self, distribution: str, module: str, name: str) -> Make | None:
-        """The harness's class for another package; None, with a note, if it is not installed."""
+        """The class of ``peers`` for another package; None, with a note, if it is not installed."""
         try:
-            return getattr(importlib.import_module(f"harness.{module}"), name)
+            return getattr(importlib.import_module(f"peers.{module}"), name)
         except ImportError as error:
             self.results.note(self.section, f"{distribution}: not installed ({error})")
             return None

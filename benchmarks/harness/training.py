@@ -34,7 +34,7 @@ VARIANTS: dict[str, tuple[str, dict[str, Any], str]] = {
     "sequence-sentences": ("sequence", {"phrases": False}, "root"),
 }
 TASKS = {"arnn-relatedness": "sick", "parse-reranker": "rerank"}
-# Distribution, module of the harness, class.
+# Distribution, module of ``peers``, class.
 PEERS = (("DGL", "dgl_example", "DglExample"), ("dynet38", "dynet38", "DyNet"))
 TASK = "sst5"
 

@@ -214,7 +214,7 @@ def bench(tmp_path):
 
 def test_a_missing_package_is_reported(bench, monkeypatch):
     monkeypatch.setitem(sys.modules, "treelstm", None)
-    monkeypatch.delitem(sys.modules, "harness.tree_lstm_package", raising=False)
+    monkeypatch.delitem(sys.modules, "peers.tree_lstm_package", raising=False)
     bench.section = "contenders"
     names = [make.name for make in bench.makers("ChildSumTreeLSTM")]
     assert "pytorch-tree-lstm" not in names

@@ -123,7 +123,7 @@ def test_other_packages_train_and_hand_over_their_state(config, batches, module,
     # Not imported: that would flush subnormal numbers in all later tests.
     if module == "dynet38" and not importlib.util.find_spec("dynet"):
         pytest.skip("dynet38 is not installed")
-    make = getattr(importlib.import_module(f"harness.{module}"), name)
+    make = getattr(importlib.import_module(f"peers.{module}"), name)
     assert not flushes()
     model = prepare(config, silent).model
     first, second = (make(model, config.training, flush) for flush in (False, True))
@@ -145,8 +145,8 @@ def test_other_packages_train_and_hand_over_their_state(config, batches, module,
 def test_dynet_computes_the_same_as_every_tree_model(name, config):
     if not importlib.util.find_spec("dynet"):
         pytest.skip("dynet38 is not installed")
-    from harness.dynet38 import DyNet
     from harness.trainees import Trainee, examples_of, portions
+    from peers.dynet38 import DyNet
 
     options = {"embedding_dim": 8, "hidden": 8}
     config = replace(config, model=name, model_options=options)

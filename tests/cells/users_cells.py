@@ -10,7 +10,7 @@ from torch import nn
 
 from graphsent.cells import SlottedCell, TreeCell
 
-_FILE = Path(__file__).resolve().parents[2] / "benchmarks" / "harness" / "users_cells.py"
+_FILE = Path(__file__).resolve().parents[2] / "benchmarks" / "users_cells.py"
 _spec = importlib.util.spec_from_file_location("cells_of_the_benchmark", _FILE)
 benchmark = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(benchmark)

@@ -66,7 +66,7 @@ def test_the_code_runs_and_its_tests_pass(files):
 
 def test_the_cells_are_short_and_those_of_the_benchmark(files, repository):
     ours = definitions((files / "my_cells.py").read_text())
-    benchmark = repository / "benchmarks" / "harness" / "users_cells.py"
+    benchmark = repository / "benchmarks" / "users_cells.py"
     theirs = definitions(benchmark.read_text(encoding="utf-8"))
     assert ours.keys() == {"lstm", "Nary", "Attentive", "GatedSum", "Formula"}
     for name in ours.keys() - {"Formula"}:

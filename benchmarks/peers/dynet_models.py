@@ -21,7 +21,7 @@ from collections.abc import Callable, Sequence
 from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
-from .trainees import flushed, flushes
+from harness.trainees import flushed, flushes
 
 with flushed(False), contextlib.redirect_stdout(sys.stderr):
     import dynet_config

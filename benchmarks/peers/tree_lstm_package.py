@@ -12,12 +12,11 @@ from typing import Any
 
 import numpy as np
 import torch
+from harness.data import Batch
+from harness.engines import TorchContender
+from harness.model import Model
 from torch import Tensor
 from treelstm import TreeLSTM, calculate_evaluation_orders
-
-from .data import Batch
-from .engines import TorchContender
-from .model import Model
 
 
 class PytorchTreeLSTM(TorchContender):

@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 import torch
+from harness.measuring import Contender
+from harness.trainees import Portion, flushed
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -21,9 +23,6 @@ from graphsent._dgl import dgl
 from graphsent.graphs import constituency_graph
 from graphsent.models import TreeLSTMClassifier
 from graphsent.training import TrainingOptions
-
-from .measuring import Contender
-from .trainees import Portion, flushed
 
 LEARNING_RATE, OF_WORDS, WEIGHT_DECAY, DROPOUT = 0.05, 0.005, 1e-4, 0.5
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from harness.measuring import Contender
+from harness.trainees import Portion, flushed
 
 from graphsent.graphs import DEPTH, LABEL, TOKEN
 from graphsent.models import Model
@@ -16,8 +18,6 @@ from graphsent.models.batches.trees import tree_graph
 from graphsent.training import TrainingOptions
 
 from .dynet_models import FLUSHES_ON_IMPORT, NETWORKS, Forest, dy
-from .measuring import Contender
-from .trainees import Portion, flushed
 
 TRAINERS = {"adagrad": dy.AdagradTrainer, "adam": dy.AdamTrainer}
 
