@@ -75,7 +75,7 @@ def test_it_answers_without_importing_what_models_of_words_do_not_need():
 import sys
 from graphsent.cli import main
 assert main(["predict", "A film of great charm"]) == 0
-heavy = {"dgl", "nltk", "pandas", "networkx", "scipy", "pytorch_lightning", "matplotlib"}
+heavy = {"dgl", "nltk", "pandas", "networkx", "scipy", "sympy", "pytorch_lightning", "matplotlib"}
 print(sorted(heavy & set(sys.modules)))
 """
     command = [sys.executable, "-c", script]

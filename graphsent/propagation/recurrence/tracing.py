@@ -240,7 +240,7 @@ class Tracer(TorchFunctionMode):
     def each(self, make: Callable[..., Ref], *given: Any) -> Symbol:
         """A function of the columns of symbols, with broadcasting."""
         symbols = [self.lifted(part) for part in given]
-        shape = shape_of(torch.broadcast_shapes(*(symbol.numbers for symbol in symbols)))
+        shape = shape_of(np.broadcast_shapes(*(symbol.numbers for symbol in symbols)))
         codes = torch.broadcast_tensors(*(symbol.codes for symbol in symbols))
         results = [make(*refs) for refs in self.runs(*codes)]
         values = [ref.value for ref in results]
