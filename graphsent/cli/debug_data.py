@@ -94,12 +94,12 @@ def _read(given: dict[str, Any]) -> _Read:
     """The examples per split, the label names, the bad lines, and other problems."""
     own = {name: given[name] for name in task_options("own") if name in given}
     if "task" in given and given["task"] != "own":
-        if own:
-            raise UsageError(
-                f"{flag(next(iter(own)))} is for your own data and cannot be used with --task"
-            )
         import_from_here(given["task"])
-        task = get_task(given["task"])
+        options = {name: given[name] for name in task_options(given["task"]) if name in given}
+        if own.keys() - options.keys():
+            first = next(name for name in own if name not in options)
+            raise UsageError(f"{flag(first)} is for your own data and cannot be used with --task")
+        task = get_task(given["task"], **options)
         task.tokenizer = given.get("tokenizer", task.tokenizer)
         if task.examples == "lists":
             raise UsageError(

@@ -7,16 +7,17 @@ tasks and models are imported.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple, get_type_hints
 
 from graphsent._names import unknown
 from graphsent._own import is_own
-from graphsent.cli.declared import attribute, constant, docstrings, parameters
+from graphsent.cli.declared import MISSING, attribute, constant, docstrings, parameters
+from graphsent.cli.usage import UsageError, descriptions, flag
 from graphsent.errors import ModelError
 
-__all__ = ["Learner", "model_named", "task_named"]
+__all__ = ["Learner", "add_options", "check_flags", "model_named", "task_named"]
 
 _MODELS = constant("graphsent.models:MODELS")
 _TASKS = constant("graphsent.tasks:TASKS")
@@ -90,6 +91,37 @@ def task_named(name: str) -> Learner:
     types = _types(make)
     options = {each: (types.get(each), found.default) for each, found in task_options(name).items()}
     return Learner(options, [inspect.getdoc(make) or ""], True, {})
+
+
+def check_flags(parser: Any, whose: str, names: Iterable[str]) -> None:
+    """Raises a UsageError if the command already has a flag for one of the options."""
+    for name in names:
+        if flag(name) in parser.options:
+            raise UsageError(
+                f"the {whose} has an option {name!r}, but this command already has an option "
+                f"{flag(name)}: expected another name"
+            )
+
+
+def add_options(
+    group: Any,
+    declared: Mapping[str, tuple[Any, Any]],
+    documents: list[str],
+    defaults: Mapping[str, Any] = MappingProxyType({}),
+) -> None:
+    """Adds a flag per parameter, described by the first of the docstrings that documents it."""
+    texts = {
+        name: each for text in reversed(documents) for name, each in descriptions(text).items()
+    }
+    for name, (kind, default) in declared.items():
+        default = defaults.get(name, default)
+        required = default is MISSING
+        hint = "required" if required else f"default: {default}"
+        if name == "embedding_dim":
+            hint += "; with --vectors, their size"
+        help_ = f"{texts.get(name, '')} ({hint})"
+        plain = str if required or default is None else type(default)
+        group.add_argument(flag(name), type=kind or plain, help=help_.lstrip())
 
 
 def _types(function: Any) -> dict[str, Any]:

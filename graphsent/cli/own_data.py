@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
 from graphsent.cli.declared import constant, docstrings, parameters
@@ -30,17 +30,20 @@ _KINDS: dict[str, dict[str, Any]] = {
 }
 
 
-def add_own_data(group: Any, *, judges: bool = False) -> None:
+def add_own_data(group: Any, *, judges: bool = False, without: Container[str] = ()) -> None:
     """Declares the flags.
 
     Args:
         group: The argument group to add them to.
+        without: Flags that exist already, with another meaning.
         judges: Whether ``--test`` may be given without a file (its value is then ``""``), to
             evaluate the model on what is held out of train.
     """
     (document,) = docstrings(_OWN)
     texts = descriptions(document)
     for name in parameters(_OWN):
+        if flag(name) in without:
+            continue
         kind = _KINDS.get(name, {})
         if "choices" not in kind:
             kind = {"type": str, **kind}

@@ -80,6 +80,13 @@ class CommandParser(ArgumentParser):
         """The flags declared so far."""
         return self._option_string_actions
 
+    def peek(self, *flags: str) -> argparse.Namespace:
+        """The values of flags on which other flags depend, before those are declared."""
+        parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
+        for name in flags:
+            parser.add_argument(name, nargs="?")
+        return parser.parse_known_args(self.arguments)[0]
+
     def parse(self) -> Any:
         """Parses the arguments, which may come in any order.
 

@@ -155,6 +155,16 @@ def test_the_corpus_of_a_task(look, monkeypatch):
     assert content["splits"]["train"]["labels"]["ENTY"] > 0
 
 
+def test_the_options_of_a_task(look, monkeypatch):
+    monkeypatch.delenv("GRAPHSENT_DATA", raising=False)
+    _, printed, content = look("--task=sick")
+    assert "scores: " in printed
+    status, printed, content = look("--task=sick", "--target=entailment")
+    assert status == 0
+    assert content["splits"]["train"]["labels"].keys() == {"neutral", "entailment", "contradiction"}
+    assert "fold 3 of 10" in look("--task=cr", "--fold=3")[1]
+
+
 def test_pairs_and_scores(tmp_path, look):
     path = tmp_path / "pairs.csv"
     path.write_text("sentence1,sentence2,score\na b,c,1.5\nd,e f,4\n")

@@ -12,6 +12,7 @@ Examples:
   graphsent debug-data --class pos=good.txt --class neg=bad.txt --vectors glove.txt
   graphsent debug-data --train train.csv --test test.csv --text-column review --label-column stars
   graphsent debug-data --task sst5 --data-dir DATA --json sst5.json
+  graphsent debug-data --task sick --target entailment
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from __future__ import annotations
 from typing import Any
 
 from graphsent.cli.declared import constant
+from graphsent.cli.learners import add_options, check_flags, task_named
 from graphsent.cli.own_data import add_own_data
 from graphsent.tokenizers import TOKENIZERS
 
@@ -54,4 +56,10 @@ def add_arguments(parser: Any) -> None:
         help="Tokenizer of raw text (default: that of the task).",
     )
     add("--json", type=str, metavar="FILE", help="Also write the report to this JSON file.")
-    add_own_data(parser.add_argument_group("your own data"))
+    task = parser.peek("--task").task
+    if task not in (None, "own"):
+        learner = task_named(task)
+        check_flags(parser, f"task {task}", learner.options)
+        group = parser.add_argument_group(f"options of the task {task}")
+        add_options(group, learner.options, learner.documents)
+    add_own_data(parser.add_argument_group("your own data"), without=parser.options)

@@ -48,13 +48,12 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Iterable, Mapping
 from typing import Any
 
-from graphsent.cli.declared import MISSING, constant, options, parameters
-from graphsent.cli.learners import Learner, model_named, task_named
+from graphsent.cli.declared import constant, options, parameters
+from graphsent.cli.learners import Learner, add_options, check_flags, model_named, task_named
 from graphsent.cli.own_data import add_own_data, is_asked_for
-from graphsent.cli.usage import UsageError, descriptions, flag
+from graphsent.cli.usage import UsageError, flag
 from graphsent.tokenizers import TOKENIZERS
 
 __all__ = ["COMMON", "DEFAULT_MODEL", "add_arguments"]
@@ -82,7 +81,7 @@ _TASKS = constant("graphsent.tasks:TASKS")
 
 def add_arguments(parser: Any) -> None:
     """Declares the arguments, including those of the chosen model and task."""
-    chosen = _peek(parser.arguments)
+    chosen = _chosen(parser)
     model = model_named(chosen.model)
     add = parser.add_argument
     add(
@@ -189,28 +188,19 @@ def _add_model(parser: Any, chosen: argparse.Namespace, model: Learner) -> None:
     # If both have an option, such as `fold`, its flag is the task's; --config sets the model's.
     declared = {name: each for name, each in model.options.items() if name not in of_task}
     if model.is_own:
-        _check_flags(parser, f"model {chosen.model}", declared)
+        check_flags(parser, f"model {chosen.model}", declared)
         parser.hints.update((flag(name), hint) for name, hint in model.hidden.items())
     defaults = model.defaults["task_defaults"].get(chosen.task, {})
-    _add_options(of_model, declared, model.documents, defaults)
+    add_options(of_model, declared, model.documents, defaults)
 
 
 def _add_task(parser: Any, group: Any, chosen: argparse.Namespace, model: Learner) -> None:
     """Declares the options of a task; a custom task is imported."""
     task = task_named(chosen.task)
     if task.is_own:  # for the package's own tasks, tests check this
-        _check_flags(parser, f"task {chosen.task}", task.options)
+        check_flags(parser, f"task {chosen.task}", task.options)
     defaults = model.defaults["task_option_defaults"].get(chosen.task, {})
-    _add_options(group, task.options, task.documents, defaults)
-
-
-def _check_flags(parser: Any, whose: str, names: Iterable[str]) -> None:
-    for name in names:
-        if flag(name) in parser.options:
-            raise UsageError(
-                f"the {whose} has an option {name!r}, but this command already has an option "
-                f"{flag(name)}: expected another name"
-            )
+    add_options(group, task.options, task.documents, defaults)
 
 
 def _add_inputs(parser: Any) -> None:
@@ -225,12 +215,9 @@ def _text(default: Any) -> Any:
     return str(default).lower() if isinstance(default, bool) else default or "none"
 
 
-def _peek(arguments: list[str]) -> argparse.Namespace:
+def _chosen(parser: Any) -> argparse.Namespace:
     """The task and model, which decide how the other arguments are parsed."""
-    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
-    for name in ("--config", "--task", "--model"):
-        parser.add_argument(name, nargs="?")
-    chosen, _ = parser.parse_known_args(arguments)
+    chosen = parser.peek("--config", "--task", "--model")
     if chosen.config:
         from graphsent.training import RunConfig
 
@@ -238,7 +225,7 @@ def _peek(arguments: list[str]) -> argparse.Namespace:
         config = RunConfig.load(chosen.config)
         chosen.task = chosen.task or config.task
         chosen.model = chosen.model or config.model
-    if is_asked_for(arguments):
+    if is_asked_for(parser.arguments):
         chosen.task = chosen.task or "own"
         if chosen.task in _TASKS and chosen.task != "own":
             raise UsageError(
@@ -260,24 +247,3 @@ def _check_is_file(path: str) -> None:
             "--config: expected a file, got the name of a configuration: copy it first, with "
             f"graphsent config copy {path} {path}.yaml"
         )
-
-
-def _add_options(
-    group: Any,
-    declared: Mapping[str, tuple[Any, Any]],
-    documents: list[str],
-    defaults: Mapping[str, Any],
-) -> None:
-    """Adds a flag per parameter, described by the first of the docstrings that documents it."""
-    texts = {
-        name: each for text in reversed(documents) for name, each in descriptions(text).items()
-    }
-    for name, (kind, default) in declared.items():
-        default = defaults.get(name, default)
-        required = default is MISSING
-        hint = "required" if required else f"default: {default}"
-        if name == "embedding_dim":
-            hint += "; with --vectors, their size"
-        help_ = f"{texts.get(name, '')} ({hint})"
-        plain = str if required or default is None else type(default)
-        group.add_argument(flag(name), type=kind or plain, help=help_.lstrip())
