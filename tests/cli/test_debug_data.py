@@ -162,7 +162,6 @@ def test_the_options_of_a_task(look, monkeypatch):
     status, printed, content = look("--task=sick", "--target=entailment")
     assert status == 0
     assert content["splits"]["train"]["labels"].keys() == {"neutral", "entailment", "contradiction"}
-    assert "fold 3 of 10" in look("--task=cr", "--fold=3")[1]
 
 
 def test_pairs_and_scores(tmp_path, look):
