@@ -136,6 +136,14 @@ def test_other_encodings(words, command, encoding, tmp_path, capsys, monkeypatch
     assert "unknown encoding 'utf-99' for lines.txt" in capsys.readouterr().err
 
 
+def test_a_file_in_utf16_is_one_error(words, tmp_path, capsys):
+    path = tmp_path / "text.txt"
+    path.write_bytes("the film\ngood\n".encode("utf-16"))
+    assert main(["predict", words, str(path)]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "text.txt:1:1: a UTF-16 byte-order mark: expected UTF-8, or the encoding" in line
+
+
 def test_nul_characters_are_bad(words, tmp_path, capsys):
     path = tmp_path / "text.txt"
     path.write_bytes(b"the film\ngo\0od\n(S (A go\0od) (B film))\ngood\r\n")

@@ -23,8 +23,8 @@ def lines_in(path: Path, encoding: str) -> Iterator[list[Line]]:
     """The lines of a file, decompressed if named ``*.gz``, as :func:`decoded_lines`.
 
     Raises:
-        DataError: The file cannot be read; as a whole, it is in UTF-16, or its lines end in
-            carriage returns alone; otherwise as for :func:`decoded_lines`.
+        DataError: The file cannot be read; its lines end in carriage returns alone; otherwise as
+            for :func:`decoded_lines`.
     """
     try:
         if path.is_fifo():  # it may have no writer, and is empty when read again
@@ -41,11 +41,6 @@ def lines_in(path: Path, encoding: str) -> Iterator[list[Line]]:
 
 def _check_file(lines: Sequence[Line], path: Path) -> None:
     """Raises a DataError if the first lines show that no line of a file can be read."""
-    if lines and _is_utf16(lines[0]):
-        raise DataError(
-            f"{path}:1:1: a UTF-16 byte-order mark: expected UTF-8, or the encoding by name "
-            "(--encoding utf-16)"
-        )
     if len(lines) == 1 and "\r" in lines[0].text.rstrip("\r"):
         raise DataError(
             f"{path}:1: a file whose lines end in carriage returns alone: expected newlines"
@@ -73,18 +68,22 @@ def decoded_lines(stream: Readable, source: str, encoding: str) -> Iterator[list
         ``error``.
 
     Raises:
-        DataError: The stream cannot be read, there is no such encoding, or bytes are invalid in an
-            encoding other than UTF-8.
+        DataError: The stream cannot be read, there is no such encoding, bytes are invalid in an
+            encoding other than UTF-8, or the stream is in UTF-16 but expected to be in UTF-8.
     """
     for lines in lines_of(_in_utf8(stream, source, encoding), source):
+        if lines and lines[0].number == 1 and _is_utf16(lines[0]):
+            raise DataError(
+                f"{source}:1:1: a UTF-16 byte-order mark: expected UTF-8, or the encoding by name "
+                "(--encoding utf-16)"
+            )
         yield [_checked(line, source) for line in lines]
 
 
 def _checked(line: Line, source: str) -> Line:
     text, error = line.text.removesuffix("\r"), line.error
     if error is not None:
-        name = "utf-16" if line.number == 1 and _is_utf16(line) else "latin-1"
-        message = f"{error.message}, or the encoding by name (--encoding {name})"
+        message = f"{error.message}, or the encoding by name (--encoding latin-1)"
         error = UndecodableText(message, source, line.number, error.column)
     elif "\0" in text:
         message = "a NUL character: expected text"
