@@ -58,13 +58,13 @@ class EpochKeeper(Callback):
         """The entry of the best epoch in the history."""
         return self._selection.best(self.history)
 
-    def describe_interruption(self) -> str:
-        """The message to the user after an interruption."""
+    def describe_end(self, reason: str) -> str:
+        """The message to the user after a premature end."""
         count = len(self.history)
         epochs = {0: "no epoch is complete", 1: "1 epoch is kept"}.get(
             count, f"{count} epochs are kept"
         )
-        return f"interrupted, {epochs}; continue with: graphsent train --resume {self._run.path}"
+        return f"{reason}, {epochs}; continue with: graphsent train --resume {self._run.path}"
 
     @property
     def _is_stuck(self) -> bool:

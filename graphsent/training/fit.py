@@ -75,7 +75,7 @@ def fit(
     batches = TreeDataModule(model, train, dev, options)
     keeper = EpochKeeper(run, setting.selection, options.patience, echo, on_epoch)
     bar = [EpochBar()] if progress else []
-    interruption = Interruption(keeper.describe_interruption)
+    interruption = Interruption(keeper.describe_end)
     with (
         _quiet_lightning(),
         _matmul(options.precision),

@@ -1,4 +1,4 @@
-"""Handling of Ctrl-C and SIGTERM during training."""
+"""Handling of Ctrl-C, SIGTERM and the loss of another process during training."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import torch
 from pytorch_lightning import Callback, LightningModule, Trainer
 
+from graphsent.errors import FailedError
 from graphsent.training.errors import TrainingInterrupted
 
 __all__ = ["Interruption"]
@@ -24,11 +26,14 @@ class Interruption(Callback):
     are several processes: in its handler they would exchange a tensor, and wait forever for one
     that is exchanging gradients.
 
+    The death of another process of the run, of which torch only says that a connection was lost,
+    becomes a :class:`FailedError`.
+
     Args:
-        describe: Returns the message of the exception.
+        describe: Returns the message of the exception, given what ended the training.
     """
 
-    def __init__(self, describe: Callable[[], str]) -> None:
+    def __init__(self, describe: Callable[[str], str]) -> None:
         super().__init__()
         self._describe = describe
         self._asked = 0  # the number of the signal
@@ -54,15 +59,18 @@ class Interruption(Callback):
         except SystemExit as error:
             by_keyboard = isinstance(error.__context__, KeyboardInterrupt)
             number = (self._asked or signal.SIGINT) if by_keyboard else signal.SIGTERM
-        except RuntimeError:
+        except RuntimeError as error:
             if not self._asked:
-                raise
+                if not _is_of_connection(error):
+                    raise
+                reason = "another process of this run has ended"
+                raise FailedError(self._describe(reason)) from error
             number = self._asked  # another process was interrupted first and has exited
         finally:
             if in_main_thread:
                 signal.signal(signal.SIGINT, handler)
         if number is not None:
-            raise TrainingInterrupted(self._describe(), number)
+            raise TrainingInterrupted(self._describe("interrupted"), number)
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Replaces Lightning's handler of SIGTERM, which Lightning itself removes at the end."""
@@ -88,3 +96,9 @@ class Interruption(Callback):
     def _answer(self) -> None:
         if self._asked:
             raise KeyboardInterrupt
+
+
+def _is_of_connection(error: RuntimeError) -> bool:
+    """Whether processes have lost each other; the errors of Gloo, on CPUs, only name its source."""
+    is_known = torch.distributed.is_available() and isinstance(error, torch.distributed.DistError)
+    return is_known or "/gloo/" in str(error)

@@ -14,6 +14,7 @@ import pytest
 import torch
 from toy_treebank import ADAM, silent, tiny_config, write_treebank
 
+from graphsent.errors import FailedError
 from graphsent.training import TrainingError, TrainingInterrupted, load_model, resume, train
 from graphsent.training.interruption import Interruption
 from graphsent.training.module import TrainingModule
@@ -151,7 +152,7 @@ def test_processes_do_not_meet_in_a_handler():
             os.kill(os.getpid(), signal.SIGTERM)
             interruption.on_train_batch_end()
 
-    interruption, before = Interruption(lambda: "interrupted"), signal.getsignal(signal.SIGTERM)
+    interruption, before = Interruption("{}".format), signal.getsignal(signal.SIGTERM)
     trainer: Any = SimpleNamespace(world_size=2)
     try:
         with pytest.raises(TrainingInterrupted) as it:
@@ -159,6 +160,18 @@ def test_processes_do_not_meet_in_a_handler():
     finally:
         signal.signal(signal.SIGTERM, before)
     assert it.value.signal_number == signal.SIGTERM
+
+
+def test_the_loss_of_another_process_is_named():
+    gloo = "[/third_party/gloo/gloo/transport/tcp/pair.cc:537] Connection reset by peer"
+    for error in (RuntimeError(gloo), torch.distributed.DistBackendError("remote process exited")):
+        with (
+            pytest.raises(FailedError, match="another process of this run has ended"),
+            Interruption("{}".format).handled(),
+        ):
+            raise error
+    with pytest.raises(RuntimeError, match="shapes"), Interruption("{}".format).handled():
+        raise RuntimeError("shapes cannot be multiplied")
 
 
 def test_more_epochs_give_what_a_longer_run_gives(configure, tmp_path):
