@@ -45,6 +45,8 @@ def run(arguments: Any) -> None:
         raise UsageError("--into: expected the results of full runs, not those of --fast")
     if arguments.jobs < 1:
         raise UsageError(f"--jobs: expected at least 1, got {arguments.jobs}")
+    if arguments.budget is not None and arguments.budget < 0:
+        raise UsageError(f"--budget: expected at least 0 minutes, got {arguments.budget:g}")
     if arguments.list:
         _list(catalogue, arguments, finished)
     elif arguments.check:

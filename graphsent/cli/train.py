@@ -61,7 +61,9 @@ def run(arguments: Any) -> None:
     several = folds_and_seeds(given)
     config = _config(given)
     if config.task == "own":
-        check_effects(given, config.task_options, several_folds="folds" in several)
+        # Holding examples out of train would require reading all of it.
+        of_task = {**config.task_options, **({"split": 0} if config.stream else {})}
+        check_effects(given, of_task, several_folds="folds" in several)
     if arguments.no_test and given.get("test") in (None, True):
         raise UsageError("--no-test needs --test FILE, which it does not evaluate on")
     import_from_here(config.parser)

@@ -105,7 +105,8 @@ class Shard:
         """One value or array for all examples.
 
         Args:
-            name: ``"words"``, (num_words,) numbers of the words of all sentences; ``"sizes"`` or
+            name: ``"number"``, (1,) the number of earlier shards; ``"words"``, (num_words,) numbers
+                of the words of all sentences; ``"sizes"`` or
                 ``"depths"``, (num_examples,) see :func:`~graphsent.shards.size_of` and
                 :func:`~graphsent.shards.depth_of`.
         """

@@ -27,7 +27,7 @@ from graphsent.shards.writer import ShardWriter
 
 __all__ = ["ShardSet"]
 
-_FORMAT_VERSION = 1
+_FORMAT_VERSION = 2
 _FOLDER = "shards"
 _SHARD_SIZE = 8192
 _KEY_DIGITS = 20
@@ -122,9 +122,12 @@ class ShardSet:
         """The shards before the first one that is missing or damaged."""
         for number in itertools.count():
             try:
-                yield Shard(self._path(number), symbols)
+                shard = Shard(self._path(number), symbols)
+                if shard.column("number") != number:  # it was copied over another
+                    return
             except (FileNotFoundError, ValueError, KeyError):
                 return
+            yield shard
 
     def _make(
         self,
@@ -147,6 +150,7 @@ class ShardSet:
         with self._bar(num_examples, progress) as bar:
             while made := writer.arrays(_seen(islice(rest, self._shard_size), bar)):
                 schema, arrays = made
+                arrays["number"] = np.array([number])
                 write_arrays(self._path(number), arrays, {"schema": schema.to_json()})
                 counts = _added(counts, arrays["words"])
                 number, num_examples = number + 1, num_examples + len(arrays["sizes"])

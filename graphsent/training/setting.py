@@ -223,7 +223,10 @@ def _stream(
     config: RunConfig, echo: Callable[[str], None], progress: bool
 ) -> tuple[Task, TaskData]:
     """The task and its examples, read from shards."""
-    task = get_task(config.task, **config.task_options)
+    options = dict(config.task_options)
+    if config.task == "own":
+        options["split"] = 0  # holding examples out of train would require reading all of it
+    task = get_task(config.task, **options)
     if config.parser is not None:
         raise TrainingError("--stream reads trees from files: parse first, with graphsent parse")
     task.tokenizer = config.tokenizer or task.tokenizer
@@ -234,7 +237,6 @@ def _stream(
         parses_dir=config.parses_dir,
         trees=config.trees,
     )
-    # Holding examples out of train would require reading all of it.
     given = {split: each for split, each in stream.splits.items() if stream.source.files[split]}
     if "dev" not in given:
         raise TrainingError("--stream holds nothing out of train: add --dev FILE")

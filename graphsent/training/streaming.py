@@ -20,7 +20,6 @@ from graphsent.training.errors import TrainingError
 
 __all__ = ["stream_data"]
 
-_FIRST = 256  # examples to check
 _MEGABYTE = 1_000_000
 
 
@@ -54,7 +53,7 @@ def stream_data(
         shards = ShardSet(f"{task.name}-{split}", _about(config, stream, task, reader, split))
         found = shards.open(examples, reader.collate, progress=progress, echo=echo)
         if split == "train" and config.training.loss_nodes == "all":
-            _check_examples(reader, found[:_FIRST])
+            _check_examples(reader, [found[int(found.sizes().argmax())]])
         size = shards.num_bytes() / _MEGABYTE
         echo(f"{split}: {len(found):,} examples in shards, {size:,.1f} MB in {shards.directory}")
         splits[split], counts[split] = found, len(found)
@@ -64,9 +63,12 @@ def stream_data(
     return TaskData(splits, source)
 
 
-def _check_examples(reader: Model, first: Sequence[Any]) -> None:
-    """Raises a TrainingError if a model learns from other examples than those of the task."""
-    if reader.training_examples(first) is not first:
+def _check_examples(reader: Model, largest: Sequence[Any]) -> None:
+    """Raises a TrainingError if a model learns from other examples than those of the task.
+
+    It does so if any example is a tree of several nodes, such as the largest.
+    """
+    if reader.training_examples(largest) is not largest:
         raise TrainingError(
             f"--stream: {reader.name} learns from the labelled phrases of trees, without "
             "duplicates, which requires the corpus in memory: leave out --stream, or train on "

@@ -154,6 +154,7 @@ def test_the_fast_version_says_so(here, capsys):
         ([], "expected a TABLE, or all; --list prints the names of tables"),
         (["toy"], "unknown table 'toy'"),
         (["toys", "--jobs=0"], "--jobs: expected at least 1, got 0"),
+        (["toys", "--budget=-1"], "--budget: expected at least 0 minutes, got -1"),
         (["toys", "--seeds=x"], "--seeds: expected numbers such as 0-4"),
         (["toys", "--data-dir=none"], "is not a directory: none"),
         (["--check", "--data-dir=data"], "no finished run to repeat"),

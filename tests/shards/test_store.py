@@ -173,6 +173,16 @@ def test_damaged_shards_are_rewritten(name, damage):
     assert path.read_bytes() == data
 
 
+def test_a_shard_in_the_place_of_another_is_rewritten():
+    source = Source()
+    shards().open(source, COLLATE)
+    first, second = (shards().directory / f"00000{number}.safetensors" for number in (0, 1))
+    data = second.read_bytes()
+    second.write_bytes(first.read_bytes())
+    assert shards().open(source, COLLATE)[:] == source.all
+    assert second.read_bytes() == data
+
+
 def test_a_full_disk(monkeypatch):
     def full(path, *_):
         raise OSError(errno.ENOSPC, "No space left on device", str(path))

@@ -254,6 +254,17 @@ def test_phrases_of_trees_are_rejected(toy_data, tmp_path):
     assert not (tmp_path / "run").exists()
 
 
+def test_phrases_after_many_single_words_are_rejected(tmp_path):
+    words = [f"({number % 5} word{number})\n" for number in range(300)]
+    trees = "(3 (2 a) (4 good))\n(1 (2 a) (0 bad))\n"
+    for name, text in (("train", "".join(words) + trees), ("dev", trees)):
+        (tmp_path / name).write_text(text)
+    files = {split: str(tmp_path / split) for split in ("train", "dev")}
+    config = RunConfig("own", "kimcnn", task_options=files, stream=True)
+    with pytest.raises(TrainingError, match="kimcnn learns from the labelled phrases"):
+        train(config, tmp_path / "run", echo=silent)
+
+
 def test_whole_sentences_of_trees(toy_data, tmp_path):
     """As the message about phrases advises, and with the results of memory."""
     results = []
@@ -318,5 +329,12 @@ def test_user_files(tmp_path, capsys):
     assert main(["train", *files[:2], "--fold=0", *stream]) == 2
     assert "so it has no folds" in capsys.readouterr().err
     assert main(["train", *files[:2], *stream]) == 0
-    assert "there is no test split" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "train: 30 examples in shards" in printed
+    assert "there is no test split" in printed
     assert "test" not in RunDirectory(tmp_path / "c").read_results()
+    assert main(["evaluate", str(tmp_path / "c")]) == 2
+    assert "there is no test split" in capsys.readouterr().err
+    with pytest.raises(SystemExit, match="2"):
+        main(["train", *files[:2], "--split=0.2", *stream])
+    assert "--split has no effect: nothing is held out of train" in capsys.readouterr().err

@@ -144,7 +144,9 @@ def _files(name: str, value: Any) -> str | dict[str, str] | None:
 
 def _full(path: str | Path) -> str:
     try:
-        return str(Path(path).expanduser().resolve())
+        full = Path(path).expanduser()
+        # A pipe of the shell, as in <(command), resolves to a path that does not exist.
+        return str(full.absolute() if full.is_fifo() else full.resolve())
     except (OSError, RuntimeError, ValueError) as error:  # circular links, no home directory, NUL
         raise DataError(f"{str(path)!r} is not a path: {error}") from None
 
