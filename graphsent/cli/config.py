@@ -118,7 +118,12 @@ def _check(paths: Sequence[str]) -> None:
     """Prints one line per fault; raises a DataError if there are any."""
     total = 0
     for path in paths:
-        settings = read_settings(path)
+        try:
+            settings = read_settings(path)
+        except DataError as error:
+            print(in_one_line(str(error)), file=sys.stderr)
+            total += 1
+            continue
         named = (settings.values.get(name) for name in ("task", "model", "parser"))
         import_from_here(*(name for name in named if isinstance(name, str)))
         faults = config_faults(settings)

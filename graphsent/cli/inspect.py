@@ -135,7 +135,9 @@ def _attention(model: Any, arguments: Any, _drawn: bool) -> _Finding:
 def _curves(arguments: Any) -> _Finding:
     if arguments.file is not None:
         raise UsageError("curves reads the run alone: expected no file")
-    history = RunDirectory(arguments.run).read_history()
+    run = RunDirectory(arguments.run)
+    run.open()  # checks that it is one
+    history = run.read_history()
     columns = {name: [each[name] for each in history] for name in history[0]}
     rows = [tuple(each.values()) for each in history]
     panels: dict[str, dict[str, list[float]]] = {"training": {"loss": columns["loss"]}}

@@ -88,7 +88,10 @@ def without_label(line: str) -> str:
 
 def label_before_tree(line: str) -> str | None:
     """The label of ``label<TAB>(tree)``, as written by ``graphsent parse``, else None."""
-    label, *rest = line.split("\t")
-    if label.lstrip().startswith("(") or label.count("(") != label.count(")"):
+    label, _, tree = line.partition("\t")
+    if label.lstrip().startswith("(") or not tree.lstrip().startswith("(") or "\t" in tree:
         return None
-    return label if len(rest) == 1 and rest[0].lstrip().startswith("(") else None
+    # A line within a tree may look the same, but closes brackets before the tab and opens others
+    # after it; a label may be :), and a tree may lack a bracket.
+    is_label = any(part.count("(") == part.count(")") for part in (label, tree))
+    return label if is_label else None

@@ -227,10 +227,12 @@ def check_target(path: str | None, name: str, keep: Iterable[str | Path | None] 
         keep: Files that must not be overwritten, such as inputs.
 
     Raises:
-        UsageError: The path is a directory or one of the files to keep.
+        UsageError: The path is ``-``, a directory or one of the files to keep.
     """
     if path is None:
         return
+    if path == "-":
+        raise UsageError(f"{name}: expected a file, such as /dev/stdout, got '-'")
     if os.path.isdir(path):
         raise UsageError(f"{name} {path}: expected a file, found a directory")
     for other in keep if os.path.exists(path) else ():
@@ -269,6 +271,12 @@ def _file_alone(text: str, parser: CommandParser) -> str:
     return f"; did you mean {option} {shlex.quote(path)}?" if option in parser.options else ""
 
 
+def _missing(match: re.Match[str], parser: CommandParser) -> str:
+    names = match[1].split(", ")
+    flags = [flag(each) if flag(each) in parser.options else each for each in names]
+    return f"the following arguments are required: {', '.join(flags)}"
+
+
 def _wrong_choice(match: re.Match[str], _parser: CommandParser) -> str:
     choices = [choice.strip(" '\"") for choice in match[2].split(",")]
     return match.string + nearest(match[1], choices)
@@ -294,6 +302,7 @@ def _wrong_type(match: re.Match[str], _parser: CommandParser) -> str:
 # Messages of argparse and jsonargparse -> how they are reworded.
 _REWORDED: tuple[tuple[re.Pattern[str], Callable[..., str]], ...] = (
     (re.compile(r"^unrecognized arguments: (.*)$"), _unrecognized),
+    (re.compile(r"^the following arguments are required: (.*)$"), _missing),
     (re.compile(r"^argument .*: invalid choice: '(.*)' \(choose from (.*)\)$"), _wrong_choice),
     (
         re.compile(r'Parser key "(\w+)".* Subtypes: \[(.*?)\] Errors: .* Given value: ?(.*)$'),

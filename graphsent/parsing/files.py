@@ -155,21 +155,20 @@ def _parsed(
     """The output of each line, and line number -> why it has no tree."""
     sound = [line for line in batch if line.error is None]
     texts = [line.text for line in sound]
-    sentences = parser.split(texts) if split else [[text] for text in texts]
-    # An empty line has no sentences: let the parser report it.
-    sentences = [found or [text] for found, text in zip(sentences, texts, strict=True)]
-    trees = iter(parser.attempt(sentence for found in sentences for sentence in found))
-    by_number = {
-        line.number: list(zip(found, itertools.islice(trees, len(found)), strict=True))
-        for line, found in zip(sound, sentences, strict=True)
-    }
+    split_texts = parser.attempt_split(texts) if split else [[text] for text in texts]
+    sentences: dict[int, Any] = {line.number: line.error for line in batch}
+    sentences.update(zip([line.number for line in sound], split_texts, strict=True))
+    known = (each for each in split_texts if not isinstance(each, GraphsentError))
+    trees = iter(parser.attempt(sentence for each in known for sentence in each))
     pieces: list[str] = []
     errors: dict[int, GraphsentError] = {}
     for line in batch:
+        found = sentences[line.number]
         try:
-            if line.error is not None:
-                raise line.error
-            pieces += _entries(line, by_number[line.number], parser.source.kind, split)
+            if isinstance(found, GraphsentError):
+                raise found
+            parsed = list(zip(found, itertools.islice(trees, len(found)), strict=True))
+            pieces += _entries(line, parsed, parser.source.kind, split)
         except (UnparsedSentence, DataError, TreeError) as error:
             errors[line.number] = error
             pieces.append(_without_tree(line, parser.source.kind))
@@ -187,6 +186,11 @@ def _entries(line: TextLine, trees: Sequence[tuple[str, Any]], kind: str, split:
             entries.append(_conllu(tree, line, text, name))
         else:
             entries.append(_labelled(line) + bracketed(tree) + "\n")
+        try:
+            entries[-1].encode()
+        except UnicodeEncodeError as error:
+            character = error.object[error.start]
+            raise DataError(f"its tree has {character!r}: expected text in UTF-8") from None
     return entries
 
 

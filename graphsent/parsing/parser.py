@@ -70,32 +70,53 @@ class Parser:
             ParserFailed: The parser cannot work at all.
         """
         texts = [as_text(sentence) for sentence in sentences]
-        parsed = iter(self._attempt([text for text in texts if text]))
+        parsed = iter(self._attempt("parse", [text for text in texts if text]))
         return [
             next(parsed) if text else UnparsedSentence("an empty line: expected a sentence")
             for text in texts
         ]
 
-    def _attempt(self, texts: list[str]) -> list[Parsed | UnparsedSentence]:
+    def attempt_split(self, texts: list[str]) -> list[list[str] | UnparsedSentence]:
+        """The sentences of each text, itself if there are none; or why it cannot be split.
+
+        Raises:
+            ParserError: The splitter returns something other than lists of strings.
+        """
+        return self._attempt("split", texts)
+
+    def _attempt(self, work: str, texts: list[str]) -> list[Any]:
+        """What the parser makes of each text, or why it makes nothing of it."""
         if not texts:
             return []
+        function, check, results = {
+            "parse": (self.function, self._checked, "trees"),
+            "split": (self.split, self._checked_sentences, "lists of sentences"),
+        }[work]
         try:
-            found = list(self.function(texts))
+            found = list(function(texts))
         except (GraphsentError, MemoryError):
             raise
         except Exception as error:  # another package may raise anything
             if len(texts) == 1:
                 reason = " ".join(f"{type(error).__name__}: {error}".split())
                 name = self.source.parser
-                return [UnparsedSentence(f"{name} cannot parse {_shown(texts[0])}: {reason}")]
+                return [UnparsedSentence(f"{name} cannot {work} {_shown(texts[0])}: {reason}")]
             half = len(texts) // 2  # bisects to find the sentences at fault
-            return [*self._attempt(texts[:half]), *self._attempt(texts[half:])]
+            return [*self._attempt(work, texts[:half]), *self._attempt(work, texts[half:])]
         if len(found) != len(texts):
             raise ParserError(
-                f"{self.source.parser} returned {len(found)} trees for {len(texts)} sentences: "
+                f"{self.source.parser} returned {len(found)} {results} for {len(texts)} sentences: "
                 "expected one per sentence"
             )
-        return [self._checked(tree, text) for tree, text in zip(found, texts, strict=True)]
+        return [check(each, text) for each, text in zip(found, texts, strict=True)]
+
+    def _checked_sentences(self, found: Any, text: str) -> list[str]:
+        if not isinstance(found, list | tuple) or not all(isinstance(each, str) for each in found):
+            raise ParserError(
+                f"{self.source.parser} returned {_shown(repr(found))} as the sentences of a text: "
+                "expected a list of strings"
+            )
+        return [each for each in found if each.strip()] or [text]
 
     def _checked(self, tree: Any, text: str) -> Parsed | UnparsedSentence:
         name = self.source.parser

@@ -167,7 +167,7 @@ def test_a_page_of_all_trees(classifier, files, tmp_path, capsys):
     page = tmp_path / "page.html"
     assert main(["draw", files[0], f"--model={classifier}", f"--out={page}", "--title=Mine"]) == 0
     assert "<title>Mine</title>" in page.read_text(encoding="utf-8")
-    for arguments in ([], [f"--model={classifier}", "--number=2"]):
+    for arguments in ([], [f"--model={classifier}", "--number=0"]):
         with pytest.raises(SystemExit, match="2"):
             main(["draw", files[0], f"--out={tmp_path / 'no.html'}", *arguments])
     error = capsys.readouterr().err

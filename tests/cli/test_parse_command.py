@@ -56,6 +56,16 @@ def test_columns_of_a_table_are_parsed(tmp_path, capsys):
     assert (tmp_path / "o").read_text() == "x\t(ROOT (W a) (W b))\n"
 
 
+def test_labels_with_a_bracket_are_read_back(tmp_path, capsys):
+    path, out = tmp_path / "in.csv", tmp_path / "o.trees"
+    path.write_text("text,label\ngood film,:)\ndull film,:(\n")
+    assert main(["parse", str(path), FLAT, f"--out={out}"]) == 0
+    for number, label in ((1, ":)"), (2, ":(")):
+        picture = tmp_path / "tree.svg"
+        assert main(["draw", str(out), f"--number={number}", f"--out={picture}"]) == 0
+        assert f"<!-- {label} -->" in picture.read_text()
+
+
 def test_a_tsv_is_read_as_by_train(tmp_path):
     path = tmp_path / "in.tsv"
     path.write_text("label\ttext\nx\ta b\n")

@@ -151,7 +151,7 @@ def test_learning_curves(runs, tmp_path, capsys):
     with pytest.raises(SystemExit, match="2"):
         main([*inspect, "file.txt"])
     assert main(["inspect", str(tmp_path), "curves"]) == 2
-    assert "has no figures of epochs" in capsys.readouterr().err
+    assert "is not a run: it has no config.yaml" in capsys.readouterr().err
 
 
 def test_a_feature_graph(runs, tmp_path, capsys):

@@ -85,6 +85,28 @@ def test_sentences_of_a_line(tmp_path):
     assert labels == ["x", "x", "y", "z"]
 
 
+def test_a_line_that_cannot_be_split_keeps_its_place(tmp_path):
+    def split(texts):
+        if "c bad" in texts:
+            raise ValueError
+        return [[text] for text in texts]
+
+    parser, bad = Parser(FLAT.source, FLAT.function, split), {}
+    write_parses(
+        tmp_path / "o", PLAIN[:3], parser, split=True, on_bad=lambda n, e: bad.update({n: str(e)})
+    )
+    assert bad == {2: "toy:flat cannot split 'c bad': ValueError:"}
+    assert [bool(line) for line in (tmp_path / "o").read_text().split("\n")] == [1, 0, 1, 0]
+
+
+def test_a_tree_that_is_not_text_is_bad(tmp_path):
+    parser, bad = Parser(FLAT.source, lambda texts: ["(S (A \ud800))"] * len(texts)), []
+    assert write_parses(
+        tmp_path / "o", PLAIN[:1], parser, on_bad=lambda _, error: bad.append(str(error))
+    ) == Outcome(1, 1, 0)
+    assert bad == [r"its tree has '\ud800': expected text in UTF-8"]
+
+
 @pytest.mark.parametrize("name", ["out.conllu", "out.trees.gz"])
 @pytest.mark.parametrize("num_calls", [0, 1, 3])
 def test_resuming_gives_the_same_file(tmp_path, name, num_calls):

@@ -126,6 +126,25 @@ def test_trees_in_other_forms():
     assert "got int" in str(second)
 
 
+def test_a_text_that_cannot_be_split_is_isolated():
+    def split(texts):
+        if any("bad" in text for text in texts):
+            raise ValueError("too\nlong")
+        return [[*text.split(". "), " "] if text else [] for text in texts]
+
+    parser = Parser(TreeSource("constituency", "x:y"), list, split)
+    first, bad, empty, last = parser.attempt_split(["a. b", "bad", "", "c"])
+    assert (first, empty, last) == (["a", "b"], [""], ["c"])
+    assert str(bad) == "x:y cannot split 'bad': ValueError: too long"
+
+
+@pytest.mark.parametrize("found", [["ab"], [[None]], [3], [["a"], ["b"]]])
+def test_a_splitter_that_returns_something_else(found):
+    parser = Parser(TreeSource("constituency", "x:y"), list, lambda texts: found)
+    with pytest.raises(ParserError, match=r"x:y returned .*: expected"):
+        parser.attempt_split(["a b"])
+
+
 def test_errors_that_no_sentence_causes():
     with pytest.raises(ParserError, match="returned 1 trees for 2 sentences"):
         Parser(TreeSource("constituency", "x:y"), lambda texts: ["(S a)"]).attempt(["a", "b"])

@@ -213,7 +213,6 @@ def test_single_faults(text, fault, tmp_path, monkeypatch, capsys):
         (["show"], "show: expected NAME, got 0"),
         (["copy", "toy-tree"], "copy: expected NAME FILE, got 1"),
         (["check"], "check: expected FILE ..., got none"),
-        (["check", "none.yaml"], "none.yaml: cannot read the configuration: No such file"),
         (["show", "toy-tree", "--breif"], "did you mean '--brief'?"),
         (["show", "toy-tree", "--data-dir=d"], "--data-dir has no effect on show: it is for copy"),
         (["check", "f.yaml", "--brief"], "--brief has no effect on check: it is for show and copy"),
@@ -224,6 +223,18 @@ def test_usage_errors(here, capsys, arguments, message):
     assert (code, out) == (2, "")
     assert message in err
     assert err.count("\n") == 1
+
+
+def test_every_file_is_checked(tmp_path, capsys):
+    (tmp_path / "broken.yaml").write_text("a: [\n")
+    (tmp_path / "bad.yaml").write_text("task: sst5\nmodel: treelstm\nbogus: 1\n")
+    names = [str(tmp_path / f"{name}.yaml") for name in ("none", "broken", "bad")]
+    code, _, err = outcome(capsys, "check", *names)
+    none, broken, bad, last = err.splitlines()
+    assert none.startswith(f"{names[0]}: cannot read the configuration: No such file")
+    assert broken.startswith(f"{names[1]}: ")
+    assert bad.startswith(f"{names[2]}:3: unknown option 'bogus'")
+    assert (code, last) == (2, "graphsent config: 3 errors, see above")
 
 
 def test_a_file_that_is_not_a_mapping(tmp_path, capsys):
