@@ -50,7 +50,8 @@ def run(arguments: Any) -> None:
 def _write_page(arguments: Any) -> None:
     """Writes a page of a model's predictions for all trees."""
     for name in (*_OF_MODEL, "direction", "number"):
-        if not any(getattr(arguments, name) is unset for unset in (None, False)):  # 0 is set
+        value = getattr(arguments, name)
+        if value is not None and value is not False:  # 0 is an invalid number
             raise UsageError(f"--{name} is for the picture of one tree: a page shows all trees")
     if arguments.model is None:
         raise UsageError(f"--out {arguments.out}: a page shows predictions and needs --model")

@@ -106,9 +106,8 @@ class Shard:
 
         Args:
             name: ``"number"``, (1,) the number of earlier shards; ``"words"``, (num_words,) numbers
-                of the words of all sentences; ``"sizes"`` or
-                ``"depths"``, (num_examples,) see :func:`~graphsent.shards.size_of` and
-                :func:`~graphsent.shards.depth_of`.
+                of the words of all sentences; ``"sizes"`` or ``"depths"``, (num_examples,) see
+                :func:`~graphsent.shards.size_of` and :func:`~graphsent.shards.depth_of`.
         """
         return self._array(MappedFile(self.path), name).copy()
 
