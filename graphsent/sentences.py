@@ -67,14 +67,14 @@ class Sentence:
         """The depth of the node, 0."""
         return np.array([0])
 
-    @cached_property
+    @property
     def spans(self) -> np.ndarray:
         """The span of the node, all words: (1, 2) int64."""
         return np.array([[0, len(self.words)]])
 
     @property
     def derived(self) -> dict[Hashable, Any]:
-        """Always empty: unlike a tree, a sentence is mutable, so nothing is cached."""
+        """Always empty: unlike a tree, a sentence is mutable, so nothing is derived from it."""
         return {}
 
     def __eq__(self, other: object) -> bool:

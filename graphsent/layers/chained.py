@@ -14,7 +14,7 @@ from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_
 from graphsent.kernels.library import kernels_for, needs_gradients
 from graphsent.layers.chains import Chains, Step, chain_recurrence, chain_states, make_chains
 from graphsent.layers.errors import LayerError
-from graphsent.layers.lengths import check_lengths
+from graphsent.layers.lengths import check_lengths, check_packable
 from graphsent.propagation.autocast import autocast_enabled
 from graphsent.propagation.backends.c.library import generated_library
 from graphsent.propagation.linear import linear
@@ -216,6 +216,12 @@ class Recurrent(nn.RNNBase):
         return (len(input), input.shape[1]) if self.batch_first else (input.shape[1], len(input))
 
     def _by_torch(self, input: Any, hx: Any, lengths: Tensor | None) -> tuple[Any, Any]:
+        packed = isinstance(input, PackedSequence)
+        if lengths is None and not packed:
+            return super().forward(input, hx)
+        width = (input.data if packed else input).shape[-1]
+        if width != self.input_size:  # torch would read beyond the rows of a packed sequence
+            raise LayerError(f"expected inputs of size {self.input_size}, got {width}")
         if lengths is None:
             return super().forward(input, hx)
         packed = pack_padded_sequence(
@@ -232,7 +238,10 @@ class Recurrent(nn.RNNBase):
         """The lengths on the CPU; None if there is no padding."""
         if isinstance(input, PackedSequence) or input.dim() != 3:
             raise LayerError("expected lengths only for a padded batch, a tensor of 3 dimensions")
-        lengths, (size, longest) = torch.as_tensor(lengths).cpu(), self._size_and_time(input)
+        if not isinstance(lengths, Tensor):
+            lengths = torch.tensor([*lengths], dtype=torch.int64)
+        check_packable()
+        lengths, (size, longest) = lengths.cpu(), self._size_and_time(input)
         check_lengths("lengths", lengths, size, longest, shortest=1)
         shortest = int(lengths.min()) if size else longest
         return None if shortest == longest else lengths

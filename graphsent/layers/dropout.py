@@ -18,7 +18,8 @@ class Dropout(nn.Dropout):
     quarter of a Tree-LSTM's training step. Here, four elements share a draw of 64 bits, and p is
     rounded to a multiple of :math:`2^{-16}`; the scale uses the rounded p, so that the mean is
     exact. Masks are drawn from torch's default generator, but differ from those of
-    ``torch.nn.Dropout``, which runs on other devices, in place, and if p rounds to 0 or 1.
+    ``torch.nn.Dropout``, which runs on other devices, in place, under transforms of ``torch.func``,
+    and if p rounds to 0 or 1.
 
     Shapes:
         - x, y: any, floating point
@@ -34,8 +35,10 @@ class Dropout(nn.Dropout):
         dropped = round(self.p * _LEVELS)
         if not (self.training and input.is_cpu and 0 < dropped < _LEVELS) or self.inplace:
             return super().forward(input)
+        if torch._C._are_functorch_transforms_active():  # vmap draws one mask, or one per example
+            return super().forward(input)
         size = input.numel()
-        draws = torch.empty(-(-size // 4), dtype=torch.int64).random_(-(2**63), None)
+        draws = torch.empty(-(-size // 4), dtype=torch.int64, device="cpu").random_(-(2**63), None)
         bits = draws.view(torch.int16)[:size].view(input.shape)
         kept = bits.ge_(dropped - _LEVELS // 2).to(input.dtype)
         return input * kept.mul_(_LEVELS / (_LEVELS - dropped))

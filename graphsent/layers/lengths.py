@@ -132,6 +132,15 @@ def check_lengths(
         raise LayerError(f"expected {name} of at least {shortest}{limit}, got {low} to {high}")
 
 
+def check_packable() -> None:
+    """Raises a LayerError under transforms of ``torch.func``, where torch cannot pack sequences."""
+    if torch._C._are_functorch_transforms_active():
+        raise LayerError(
+            "sequences of different lengths do not run in transforms of torch.func (grad, vmap, "
+            "jvp, ...): use torch.autograd, which also computes higher-order gradients"
+        )
+
+
 def check_sizes(**sizes: int) -> None:
     """Raises a LayerError unless every size is at least 1."""
     for name, size in sizes.items():

@@ -100,7 +100,8 @@ def sparse_target(scores: Tensor, num_levels: int) -> Tensor:
 def relatedness_loss(logits: Tensor, scores: Tensor) -> Tensor:
     r"""The mean over pairs of :math:`\mathrm{KL}(p \,\|\, \hat p)`, p the :func:`sparse_target`.
 
-    The Lua Torch criterion in the code of Tai et al. also divides by the number of levels.
+    The Lua Torch criterion in the code of Tai et al. also divides by the number of levels. Without
+    pairs, the loss is 0.
 
     Args:
         logits: (num_pairs, num_levels).
@@ -116,4 +117,5 @@ def relatedness_loss(logits: Tensor, scores: Tensor) -> Tensor:
         )
     target = sparse_target(scores.to(logits.dtype), logits.shape[1])
     log_probabilities = torch.log_softmax(logits, 1)
-    return functional.kl_div(log_probabilities, target, reduction="batchmean")
+    total = functional.kl_div(log_probabilities, target, reduction="sum")
+    return total / max(1, len(scores))

@@ -11,6 +11,7 @@ from graphsent._names import nearest
 from graphsent.errors import ModelError
 from graphsent.layers.chains import Chains, make_chains
 from graphsent.layers.errors import LayerError
+from graphsent.layers.lengths import check_packable
 from graphsent.layers.recurrent import GRU, LSTM
 from graphsent.propagation.untraced import untraced
 
@@ -87,24 +88,41 @@ class SequenceEncoder(nn.Module):
             (num_sequences, out_feats).
 
         Raises:
-            LayerError: an argument has another shape or dtype, or refers to rows that do not exist.
+            LayerError: an argument has another shape or dtype, or refers to rows that do not exist
+                (not checked on a GPU, where it would synchronize); or it is called under a
+                transform of ``torch.func``.
         """
-        _check_arguments(feat, ranges, index)
+        self._check_arguments(feat, ranges, index)
         if not len(ranges):
             return feat.new_zeros(0, self.out_feats)
         begin, end = ranges.unbind(1)
         filled = torch.nonzero(begin < end).squeeze(1)
         if len(filled) < len(ranges):
-            states = feat.new_zeros(len(ranges), self.out_feats)
-            return states.index_copy(0, filled, self(feat, ranges[filled], index))
+            found = self(feat, ranges[filled], index)
+            return found.new_zeros(len(ranges), self.out_feats).index_copy(0, filled, found)
+        _check_rows("ranges", torch.stack((begin, end - 1)), len(feat if index is None else index))
+        if index is not None:
+            _check_rows("index", index, len(feat))
         if not (ranges.is_cpu and self.cell.runs_over(feat)):
             return self._packed(feat if index is None else feat[index], ranges)
         words = np.arange(len(feat)) if index is None else index.numpy()
-        _check_rows("ranges", ranges.numpy() - (0, 1), len(words))
-        _check_rows("index", words, len(feat))
         directions = range(1 + self.cell.bidirectional)
         parts = [self._last_states(feat, ranges.numpy(), words, bool(d)) for d in directions]
         return torch.cat(parts, 1)
+
+    def _check_arguments(self, feat: Tensor, ranges: Tensor, index: Tensor | None) -> None:
+        """Raises a LayerError unless all arguments are those of :meth:`forward`."""
+        check_packable()
+        width = self.cell.input_size
+        if feat.dim() != 2 or feat.shape[1] != width:
+            shape = f"(num_rows, in_feats), with in_feats = {width}"
+            raise LayerError(f"expected feat of shape {shape}, got {tuple(feat.shape)}")
+        given = [("ranges", ranges, "(num_sequences, 2)", (2,))]
+        given += [] if index is None else [("index", index, "(num_words,)", ())]
+        for name, part, shape, rest in given:
+            if not (part.dim() > 0 and part.shape[1:] == rest and part.dtype == torch.int64):
+                got = f"{tuple(part.shape)} and {part.dtype}"
+                raise LayerError(f"expected {name} of shape {shape} and int64, got {got}")
 
     def _last_states(
         self, feat: Tensor, ranges: np.ndarray, words: np.ndarray, reverse: bool
@@ -128,21 +146,11 @@ class SequenceEncoder(nn.Module):
         return torch.cat(h.unbind(0), 1)
 
 
-def _check_arguments(feat: Tensor, ranges: Tensor, index: Tensor | None) -> None:
-    """Raises a LayerError unless shapes and dtypes are those of :meth:`SequenceEncoder.forward`."""
-    if feat.dim() != 2:
-        raise LayerError(f"expected feat of shape (num_rows, in_feats), got {tuple(feat.shape)}")
-    given = (("ranges", ranges, "(num_sequences, 2)", (2,)), ("index", index, "(num_words,)", ()))
-    for name, part, shape, width in given:
-        fits = part is None or (part.dim() > 0 and part.shape[1:] == width)
-        if part is not None and not (fits and part.dtype == torch.int64):
-            got = f"{tuple(part.shape)} and {part.dtype}"
-            raise LayerError(f"expected {name} of shape {shape} and int64, got {got}")
-
-
-def _check_rows(name: str, rows: np.ndarray, num_rows: int) -> None:
-    """Raises a LayerError unless all rows exist, which compiled code does not check."""
-    low, high = rows.min(), rows.max()
+def _check_rows(name: str, rows: Tensor, num_rows: int) -> None:
+    """Raises a LayerError unless all rows exist; compiled code does not check them."""
+    if not rows.is_cpu or not rows.numel():
+        return
+    low, high = map(int, torch.aminmax(rows))
     if low < 0 or high >= num_rows:
         raise LayerError(f"expected {name} of rows from 0 to {num_rows - 1}, got {low} to {high}")
 

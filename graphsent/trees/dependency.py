@@ -95,6 +95,8 @@ class DependencyTree(Unchanging):
                 )
             if name != "heads" and not all(isinstance(v, str) for v in getattr(self, name)):
                 raise InvalidStructure(f"expected {name} to be strings")
+        if not all(isinstance(part, str) for item in self.metadata.items() for part in item):
+            raise InvalidStructure("expected names and values of metadata to be strings")
         if not all(isinstance(word, str) and word for word in self.words):
             raise InvalidStructure("expected words to be non-empty strings")
         if self.heads.ndim != 1 or not np.issubdtype(self.heads.dtype, np.integer):

@@ -59,6 +59,18 @@ def test_probabilities_0_and_1_are_as_in_torch(p):
     torch.testing.assert_close(Dropout(p)(x), x if p < 0.5 else torch.zeros(50, 3))
 
 
+def test_vmap_draws_a_mask_for_each_example():
+    drop = torch.func.vmap(Dropout(0.5), randomness="different")
+    first, second = drop(torch.ones(2, 100))
+    assert set(first.tolist()) == {0.0, 2.0}
+    assert not torch.equal(first, second)
+
+
+def test_masks_are_drawn_on_the_device_of_the_input():
+    with torch.device("meta"):
+        assert Dropout(0.5)(torch.ones(9, device="cpu")).is_cpu
+
+
 def test_nothing_is_dropped_in_evaluation():
     x = torch.randn(5, 3)
     assert Dropout(0.5).eval()(x) is x

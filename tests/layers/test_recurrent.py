@@ -262,6 +262,30 @@ def test_lengths_in_a_list(kind):
 
 
 @each_kind
+def test_no_sequences_with_lengths(kind):
+    output, _ = kind(IN_FEATS, HIDDEN_FEATS)(torch.zeros(5, 0, IN_FEATS), lengths=[])
+    assert output.shape == (5, 0, HIDDEN_FEATS)
+
+
+@pytest.mark.parametrize("engine", ["auto", "torch"])
+@each_kind
+def test_inputs_of_another_size(kind, engine):
+    layer, x = kind(IN_FEATS, HIDDEN_FEATS, engine=engine), torch.zeros(5, 1, IN_FEATS + 1)
+    packed = pack_padded_sequence(x, torch.tensor([3]))
+    for given, options in ((x, {}), (x, {"lengths": [3]}), (packed, {})):
+        with pytest.raises((LayerError, RuntimeError), match=rf"{IN_FEATS}, got {IN_FEATS + 1}"):
+            layer(given, **options)
+
+
+@each_kind
+def test_transforms_of_torch_func_are_refused_with_lengths(kind):
+    layer, x = kind(IN_FEATS, HIDDEN_FEATS), torch.zeros(5, 2, IN_FEATS)
+    assert torch.func.grad(lambda x: layer(x)[0].sum())(x).shape == x.shape
+    with pytest.raises(LayerError, match=r"do not run in transforms of torch\.func"):
+        torch.func.grad(lambda x: layer(x, lengths=[5, 3])[0].sum())(x)
+
+
+@each_kind
 def test_wrong_lengths(kind):
     layer, x = kind(IN_FEATS, HIDDEN_FEATS), batch(dtype=torch.float32)
     for lengths, message in (

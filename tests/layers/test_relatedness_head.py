@@ -73,6 +73,10 @@ def test_loss_is_the_mean_divergence():
     assert logits.grad.isfinite().all()
 
 
+def test_the_loss_of_no_pairs_is_zero():
+    assert relatedness_loss(torch.zeros(0, 5), torch.zeros(0)) == 0
+
+
 @pytest.mark.parametrize(
     ("shape", "scores", "message"),
     [

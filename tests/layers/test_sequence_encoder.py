@@ -116,9 +116,10 @@ def test_rows_shared_by_words(cell, bidirectional, engine):
         torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-12)
 
 
-@with_kernels
-def test_rows_out_of_range():
+@pytest.mark.parametrize("engine", ["auto", "torch"])
+def test_rows_out_of_range(engine):
     encoder = SequenceEncoder(2, 3)
+    encoder.cell.engine = engine
     feat, ranges = torch.zeros(3, 2), torch.tensor([[1, 3]])
     for bad in ([[1, 4]], [[-1, 2]]):
         with pytest.raises(LayerError, match="expected ranges of rows from 0 to 2, got"):
@@ -128,10 +129,17 @@ def test_rows_out_of_range():
             encoder(feat, ranges, torch.tensor(index))
 
 
+def test_transforms_of_torch_func_are_refused():
+    encoder, feat = SequenceEncoder(2, 3), torch.zeros(3, 2)
+    with pytest.raises(LayerError, match=r"do not run in transforms of torch\.func"):
+        torch.func.grad(lambda x: encoder(x, torch.tensor([[1, 3]])).sum())(feat)
+
+
 @pytest.mark.parametrize(
     ("feat", "ranges", "index", "problem"),
     [
         (torch.ones(7), torch.ones(2, 2).long(), None, r"expected feat of shape \(num_rows"),
+        (torch.ones(7, 4), torch.ones(2, 2).long(), None, r"in_feats = 3, got \(7, 4\)"),
         (torch.ones(7, 3), torch.ones(2, 2), None, r"ranges of .* int64, got \(2, 2\) and"),
         (torch.ones(7, 3), torch.ones(2).long(), None, r"ranges of shape \(num_sequences, 2\)"),
         (torch.ones(7, 3), torch.ones(2, 2).long(), torch.ones(7), r"index of .* and int64, got"),

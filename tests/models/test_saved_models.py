@@ -182,6 +182,13 @@ def test_a_model_of_another_class_is_rejected(saved):
         NBoW.from_pretrained(saved)
 
 
+def test_numbers_of_numpy_are_saved(tmp_path):
+    model = NBoW(VOCAB, np.array([0, 1]).max() + 1, np.int64(4), dropout=np.float32(0.5))
+    model.save_pretrained(tmp_path / "model")
+    assert NBoW.from_pretrained(tmp_path / "model").config == model.config
+    assert model.config["num_classes"] == 2
+
+
 def test_arguments_that_json_cannot_hold_are_not_saved(tmp_path):
     model = NBoW(VOCAB, 2, 4)
     model._arguments["dropout"] = torch.zeros(1)

@@ -10,6 +10,7 @@ from toy_sentences import NUM_CLASSES, VOCABULARY, sentences
 
 from graphsent.errors import ModelError
 from graphsent.models import SequenceClassifier, SequenceRelatedness
+from graphsent.sentences import Sentence
 from graphsent.trees import Tree
 
 LABELS = st.sampled_from(["0", "1", "2", ""])
@@ -132,3 +133,14 @@ def test_loss_and_gradients_are_those_of_torch(cell, bidirectional, phrases, dro
         found.append([loss, *torch.autograd.grad(loss, list(model.parameters()))])
     for ours, theirs in zip(*found, strict=True):
         torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-12)
+
+
+def test_words_of_a_sentence_may_change():
+    words = VOCABULARY.words[1:5]
+    sentence = Sentence(words[:1])
+    MODEL.predict([sentence])
+    for changed in (words, words[:2]):
+        sentence.words = list(changed)
+        assert sentence.spans.tolist() == [[0, len(changed)]]
+        found, expected = MODEL.predict([sentence, Sentence(changed)])
+        assert found.root_probability == pytest.approx(expected.root_probability)

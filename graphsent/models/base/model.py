@@ -90,8 +90,12 @@ class Model(Encodes, EmbedsWords, ABC):
         # Copying and unpickling call this without arguments and set the state afterwards.
         call = signature_of(cls).bind_partial(*args, **kwargs)
         call.apply_defaults()
-        check_types(cls, call.arguments)
-        object.__setattr__(model, "_arguments", dict(call.arguments))
+        arguments = {
+            name: value.item() if isinstance(value, np.generic) else value
+            for name, value in call.arguments.items()
+        }
+        check_types(cls, arguments)
+        object.__setattr__(model, "_arguments", arguments)
         return model
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
