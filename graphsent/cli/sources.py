@@ -91,7 +91,6 @@ def label_before_tree(line: str) -> str | None:
     label, _, tree = line.partition("\t")
     if label.lstrip().startswith("(") or not tree.lstrip().startswith("(") or "\t" in tree:
         return None
-    # A line within a tree may look the same, but closes brackets before the tab and opens others
-    # after it; a label may be :), and a tree may lack a bracket.
+    # A label may be :), and a tree may lack a bracket; a line within a tree mostly has both.
     is_label = any(part.count("(") == part.count(")") for part in (label, tree))
     return label if is_label else None

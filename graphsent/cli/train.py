@@ -61,7 +61,6 @@ def run(arguments: Any) -> None:
     several = folds_and_seeds(given)
     config = _config(given)
     if config.task == "own":
-        # Holding examples out of train would require reading all of it.
         of_task = {**config.task_options, **({"split": 0} if config.stream else {})}
         check_effects(given, of_task, several_folds="folds" in several)
     if arguments.no_test and given.get("test") in (None, True):

@@ -217,10 +217,8 @@ class Recurrent(nn.RNNBase):
 
     def _by_torch(self, input: Any, hx: Any, lengths: Tensor | None) -> tuple[Any, Any]:
         packed = isinstance(input, PackedSequence)
-        if lengths is None and not packed:
-            return super().forward(input, hx)
         width = (input.data if packed else input).shape[-1]
-        if width != self.input_size:  # torch would read beyond the rows of a packed sequence
+        if width != self.input_size and (packed or lengths is not None):  # torch does not check it
             raise LayerError(f"expected inputs of size {self.input_size}, got {width}")
         if lengths is None:
             return super().forward(input, hx)
@@ -238,13 +236,14 @@ class Recurrent(nn.RNNBase):
         """The lengths on the CPU; None if there is no padding."""
         if isinstance(input, PackedSequence) or input.dim() != 3:
             raise LayerError("expected lengths only for a padded batch, a tensor of 3 dimensions")
-        if not isinstance(lengths, Tensor):
-            lengths = torch.tensor([*lengths], dtype=torch.int64)
-        check_packable()
-        lengths, (size, longest) = lengths.cpu(), self._size_and_time(input)
+        lengths, (size, longest) = torch.as_tensor(lengths).cpu(), self._size_and_time(input)
+        lengths = lengths if lengths.numel() else lengths.long()  # torch takes [] for float32
         check_lengths("lengths", lengths, size, longest, shortest=1)
         shortest = int(lengths.min()) if size else longest
-        return None if shortest == longest else lengths
+        if shortest == longest:
+            return None
+        check_packable()
+        return lengths
 
     def _run(self, input: Any, hx: Any, batch: Batch) -> tuple[Tensor | PackedSequence, Any]:
         """The results of torch's ``forward``, by the engine."""

@@ -95,6 +95,7 @@ class SequenceEncoder(nn.Module):
         self._check_arguments(feat, ranges, index)
         if not len(ranges):
             return feat.new_zeros(0, self.out_feats)
+        check_packable()
         begin, end = ranges.unbind(1)
         filled = torch.nonzero(begin < end).squeeze(1)
         if len(filled) < len(ranges):
@@ -112,7 +113,6 @@ class SequenceEncoder(nn.Module):
 
     def _check_arguments(self, feat: Tensor, ranges: Tensor, index: Tensor | None) -> None:
         """Raises a LayerError unless all arguments are those of :meth:`forward`."""
-        check_packable()
         width = self.cell.input_size
         if feat.dim() != 2 or feat.shape[1] != width:
             shape = f"(num_rows, in_feats), with in_feats = {width}"

@@ -10,6 +10,8 @@ from contextlib import suppress
 from numbers import Integral, Real
 from typing import Any, get_args, get_origin, get_type_hints
 
+import numpy as np
+
 from graphsent.errors import ModelError
 
 __all__ = [
@@ -21,6 +23,7 @@ __all__ = [
     "hidden_options",
     "hints_of",
     "signature_of",
+    "without_numpy",
 ]
 
 _LARGEST = 10**6  # larger sizes would only exhaust memory
@@ -98,6 +101,13 @@ def _check_type(name: str, hint: Any, value: Any) -> None:
     expected, holds = _KINDS.get(hint, ("", None))
     if holds is not None and not holds(value):
         raise ModelError(f"{name}: expected {expected}, got {value!r}")
+
+
+def without_numpy(value: Any) -> Any:
+    """A value with numbers of Python instead of numpy's, also in lists."""
+    if type(value) in (list, tuple):
+        return type(value)(map(without_numpy, value))
+    return value.item() if isinstance(value, np.generic) else value
 
 
 @functools.cache

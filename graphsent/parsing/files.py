@@ -190,7 +190,7 @@ def _entries(line: TextLine, trees: Sequence[tuple[str, Any]], kind: str, split:
             entries[-1].encode()
         except UnicodeEncodeError as error:
             character = error.object[error.start]
-            raise DataError(f"its tree has {character!r}: expected text in UTF-8") from None
+            raise DataError(f"{character!r} in its tree: expected text in UTF-8") from None
     return entries
 
 

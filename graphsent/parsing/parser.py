@@ -70,7 +70,8 @@ class Parser:
             ParserFailed: The parser cannot work at all.
         """
         texts = [as_text(sentence) for sentence in sentences]
-        parsed = iter(self._attempt("parse", [text for text in texts if text]))
+        filled = [text for text in texts if text]
+        parsed = iter(self._attempt("parse", self.function, filled, self._checked))
         return [
             next(parsed) if text else UnparsedSentence("an empty line: expected a sentence")
             for text in texts
@@ -82,16 +83,20 @@ class Parser:
         Raises:
             ParserError: The splitter returns something other than lists of strings.
         """
-        return self._attempt("split", texts)
+        filled = [text for text in texts if text.strip()]
+        found = iter(self._attempt("split", self.split, filled, self._checked_sentences))
+        return [next(found) if text.strip() else [text] for text in texts]
 
-    def _attempt(self, work: str, texts: list[str]) -> list[Any]:
-        """What the parser makes of each text, or why it makes nothing of it."""
+    def _attempt(
+        self,
+        work: str,
+        function: Callable[[list[str]], Iterable[Any]],
+        texts: list[str],
+        check: Callable[[Any, str], Any],
+    ) -> list[Any]:
+        """The checked result of a function of several texts for each, or why it has none."""
         if not texts:
             return []
-        function, check, results = {
-            "parse": (self.function, self._checked, "trees"),
-            "split": (self.split, self._checked_sentences, "lists of sentences"),
-        }[work]
         try:
             found = list(function(texts))
         except (GraphsentError, MemoryError):
@@ -101,12 +106,13 @@ class Parser:
                 reason = " ".join(f"{type(error).__name__}: {error}".split())
                 name = self.source.parser
                 return [UnparsedSentence(f"{name} cannot {work} {_shown(texts[0])}: {reason}")]
-            half = len(texts) // 2  # bisects to find the sentences at fault
-            return [*self._attempt(work, texts[:half]), *self._attempt(work, texts[half:])]
+            half = len(texts) // 2  # bisects to find the texts at fault
+            halves = texts[:half], texts[half:]
+            return [each for part in halves for each in self._attempt(work, function, part, check)]
         if len(found) != len(texts):
             raise ParserError(
-                f"{self.source.parser} returned {len(found)} {results} for {len(texts)} sentences: "
-                "expected one per sentence"
+                f"{self.source.parser} returned {len(found)} results for {len(texts)} texts to "
+                f"{work}: expected one for each"
             )
         return [check(each, text) for each, text in zip(found, texts, strict=True)]
 

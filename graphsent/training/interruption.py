@@ -8,13 +8,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import torch
 from pytorch_lightning import Callback, LightningModule, Trainer
 
 from graphsent.errors import FailedError
 from graphsent.training.errors import TrainingInterrupted
 
 __all__ = ["Interruption"]
+
+# How Gloo (on CPUs) and NCCL say that another process is gone.
+_LOST = ("by peer", "Broken pipe", "remote process exited")
 
 
 class Interruption(Callback):
@@ -61,9 +63,9 @@ class Interruption(Callback):
             number = (self._asked or signal.SIGINT) if by_keyboard else signal.SIGTERM
         except RuntimeError as error:
             if not self._asked:
-                if not _is_of_connection(error):
+                if not any(text in str(error) for text in _LOST):
                     raise
-                reason = "another process of this run has ended"
+                reason = "another process of this run has ended, or cannot be reached"
                 raise FailedError(self._describe(reason)) from error
             number = self._asked  # another process was interrupted first and has exited
         finally:
@@ -96,9 +98,3 @@ class Interruption(Callback):
     def _answer(self) -> None:
         if self._asked:
             raise KeyboardInterrupt
-
-
-def _is_of_connection(error: RuntimeError) -> bool:
-    """Whether processes have lost each other; the errors of Gloo, on CPUs, only name its source."""
-    is_known = torch.distributed.is_available() and isinstance(error, torch.distributed.DistError)
-    return is_known or "/gloo/" in str(error)

@@ -223,10 +223,7 @@ def _stream(
     config: RunConfig, echo: Callable[[str], None], progress: bool
 ) -> tuple[Task, TaskData]:
     """The task and its examples, read from shards."""
-    options = dict(config.task_options)
-    if config.task == "own":
-        options["split"] = 0  # holding examples out of train would require reading all of it
-    task = get_task(config.task, **options)
+    task = get_task(config.task, **config.task_options)
     if config.parser is not None:
         raise TrainingError("--stream reads trees from files: parse first, with graphsent parse")
     task.tokenizer = config.tokenizer or task.tokenizer

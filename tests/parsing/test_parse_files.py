@@ -104,7 +104,7 @@ def test_a_tree_that_is_not_text_is_bad(tmp_path):
     assert write_parses(
         tmp_path / "o", PLAIN[:1], parser, on_bad=lambda _, error: bad.append(str(error))
     ) == Outcome(1, 1, 0)
-    assert bad == [r"its tree has '\ud800': expected text in UTF-8"]
+    assert bad == [r"'\ud800' in its tree: expected text in UTF-8"]
 
 
 @pytest.mark.parametrize("name", ["out.conllu", "out.trees.gz"])

@@ -264,8 +264,16 @@ def test_the_options_make_the_same_task_again(tsv):
     assert again.options == task.options
 
 
-def test_it_streams_what_it_loads(tsv):
+def test_nothing_is_held_out_of_a_stream(tsv):
+    whole = get_task("own", train=str(tsv), split=0).load(splits=("train",), tree_kind="words")
     task = get_task("own", train=str(tsv))
+    stream = task.stream(splits=("train",), tree_kind="words")
+    assert list(stream.splits["train"]()) == whole.splits["train"]
+    assert task.available == ("train",)
+
+
+def test_it_streams_what_it_loads(tsv):
+    task = get_task("own", train=str(tsv), dev=str(tsv), test=str(tsv))
     data, stream = task.load(tree_kind="words"), task.stream(tree_kind="words")
     for split, examples in data.splits.items():
         assert list(stream.splits[split]()) == examples

@@ -170,8 +170,13 @@ def test_the_loss_of_another_process_is_named():
             Interruption("{}".format).handled(),
         ):
             raise error
-    with pytest.raises(RuntimeError, match="shapes"), Interruption("{}".format).handled():
-        raise RuntimeError("shapes cannot be multiplied")
+    others = RuntimeError("[/gloo/device.cc:83] no address"), torch.distributed.DistError("in use")
+    for error in others:
+        with (
+            pytest.raises(RuntimeError, match=r"no address|in use"),
+            Interruption("{}".format).handled(),
+        ):
+            raise error
 
 
 def test_more_epochs_give_what_a_longer_run_gives(configure, tmp_path):

@@ -57,7 +57,7 @@ def add_arguments(parser: Any) -> None:
     )
     add("--json", type=str, metavar="FILE", help="Also write the report to this JSON file.")
     task = parser.peek("--task").task
-    if task not in (None, "own"):
+    if task and task != "own":
         learner = task_named(task)
         check_flags(parser, f"task {task}", learner.options)
         group = parser.add_argument_group(f"options of the task {task}")

@@ -14,7 +14,7 @@ from torch import nn
 
 from graphsent.cells import TreeCell
 from graphsent.errors import ModelError
-from graphsent.models.arguments import check_sizes, check_types, signature_of
+from graphsent.models.arguments import check_sizes, check_types, signature_of, without_numpy
 from graphsent.models.base.embedding import EmbedsWords
 from graphsent.models.base.encoding import Encodes
 from graphsent.models.base.hub import local_directory, push
@@ -90,10 +90,7 @@ class Model(Encodes, EmbedsWords, ABC):
         # Copying and unpickling call this without arguments and set the state afterwards.
         call = signature_of(cls).bind_partial(*args, **kwargs)
         call.apply_defaults()
-        arguments = {
-            name: value.item() if isinstance(value, np.generic) else value
-            for name, value in call.arguments.items()
-        }
+        arguments = {name: without_numpy(value) for name, value in call.arguments.items()}
         check_types(cls, arguments)
         object.__setattr__(model, "_arguments", arguments)
         return model

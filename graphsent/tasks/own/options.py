@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -145,8 +146,10 @@ def _files(name: str, value: Any) -> str | dict[str, str] | None:
 def _full(path: str | Path) -> str:
     try:
         full = Path(path).expanduser()
+        resolved = full.resolve()
         # A pipe of the shell, as in <(command), resolves to a path that does not exist.
-        return str(full.absolute() if full.is_fifo() else full.resolve())
+        is_pipe = os.path.exists(full) and not os.path.exists(resolved)
+        return str(full.absolute() if is_pipe else resolved)
     except (OSError, RuntimeError, ValueError) as error:  # circular links, no home directory, NUL
         raise DataError(f"{str(path)!r} is not a path: {error}") from None
 

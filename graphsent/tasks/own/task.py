@@ -6,6 +6,7 @@ import functools
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -222,7 +223,11 @@ class OwnTask(Task):
         parses_dir: str | os.PathLike[str] | None = None,
         trees: str | None = None,
     ) -> TaskStream:
-        """As :meth:`load`, but lazily; labels and held-out lines are found in a separate pass."""
+        """As :meth:`load`, but lazily; labels are found in a separate pass.
+
+        Nothing but a fold is held out of train: that would require reading all of it.
+        """
+        self._own = replace(self._own, split=0)
 
         def examples(split: str) -> Iterator[Any]:
             for path, row in self._rows_of(split, self.good_rows):
