@@ -335,6 +335,7 @@ def test_user_files(tmp_path, capsys):
     assert "test" not in RunDirectory(tmp_path / "c").read_results()
     assert main(["evaluate", str(tmp_path / "c")]) == 2
     assert "there is no test split" in capsys.readouterr().err
-    with pytest.raises(SystemExit, match="2"):
-        main(["train", *files[:2], "--split=0.2", *stream])
-    assert "--split has no effect: nothing is held out of train" in capsys.readouterr().err
+    for flag in ("--split=0.2", "--test"):
+        with pytest.raises(SystemExit, match="2"):
+            main(["train", *files[:2], flag, *stream])
+        assert f"{flag.partition('=')[0]} has no effect: " in capsys.readouterr().err
