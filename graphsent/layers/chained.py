@@ -216,9 +216,10 @@ class Recurrent(nn.RNNBase):
         return (len(input), input.shape[1]) if self.batch_first else (input.shape[1], len(input))
 
     def _by_torch(self, input: Any, hx: Any, lengths: Tensor | None) -> tuple[Any, Any]:
-        packed = isinstance(input, PackedSequence)
-        width = (input.data if packed else input).shape[-1]
-        if width != self.input_size and (packed or lengths is not None):  # torch does not check it
+        is_packed = isinstance(input, PackedSequence)
+        width = (input.data if is_packed else input).shape[-1]
+        # Torch does not check the width of packed rows.
+        if width != self.input_size and (is_packed or lengths is not None):
             raise LayerError(f"expected inputs of size {self.input_size}, got {width}")
         if lengths is None:
             return super().forward(input, hx)

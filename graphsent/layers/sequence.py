@@ -117,10 +117,11 @@ class SequenceEncoder(nn.Module):
         if feat.dim() != 2 or feat.shape[1] != width:
             shape = f"(num_rows, in_feats), with in_feats = {width}"
             raise LayerError(f"expected feat of shape {shape}, got {tuple(feat.shape)}")
-        given = [("ranges", ranges, "(num_sequences, 2)", (2,))]
-        given += [] if index is None else [("index", index, "(num_words,)", ())]
-        for name, part, shape, rest in given:
-            if not (part.dim() > 0 and part.shape[1:] == rest and part.dtype == torch.int64):
+        expected: list[tuple[str, Tensor, str, list[int]]]
+        expected = [("ranges", ranges, "(num_sequences, 2)", [2])]
+        expected += [] if index is None else [("index", index, "(num_words,)", [])]
+        for name, part, shape, rest in expected:
+            if part.dim() == 0 or [*part.shape[1:]] != rest or part.dtype != torch.int64:
                 got = f"{tuple(part.shape)} and {part.dtype}"
                 raise LayerError(f"expected {name} of shape {shape} and int64, got {got}")
 
