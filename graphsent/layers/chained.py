@@ -217,10 +217,10 @@ class Recurrent(nn.RNNBase):
 
     def _by_torch(self, input: Any, hx: Any, lengths: Tensor | None) -> tuple[Any, Any]:
         is_packed = isinstance(input, PackedSequence)
-        width = (input.data if is_packed else input).shape[-1]
-        # Torch does not check the width of packed rows.
-        if width != self.input_size and (is_packed or lengths is not None):
-            raise LayerError(f"expected inputs of size {self.input_size}, got {width}")
+        if is_packed or lengths is not None:  # torch does not check the width of packed rows
+            width = (input.data if is_packed else input).shape[-1]
+            if width != self.input_size:
+                raise LayerError(f"expected inputs of size {self.input_size}, got {width}")
         if lengths is None:
             return super().forward(input, hx)
         packed = pack_padded_sequence(
