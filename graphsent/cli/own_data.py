@@ -107,6 +107,8 @@ def check_effects(
     for name in ("split", "split_seed"):
         if given.get(name) and not is_split:
             raise UsageError(f"{flag(name)} has no effect: nothing is held out of train")
+    if given.get("test") == "" and not (options.get("test") or has_folds or is_split):
+        raise UsageError("--test has no effect: there is no test split; expected --test FILE")
     if all(isinstance(each, Mapping) for each in files):
         for name in ("text_column", "label_column"):
             if name in given:

@@ -62,10 +62,9 @@ def run(arguments: Any) -> None:
     config = _config(given)
     if config.task == "own":
         of_task = {**config.task_options, **({"split": 0} if config.stream else {})}
-        check_effects(given, of_task, several_folds="folds" in several)
-        is_fold = "folds" in several or of_task.get("fold") is not None
-        if arguments.test == "" and not (of_task.get("test") or is_fold or of_task.get("split", 1)):
-            raise UsageError("--test has no effect: there is no test split; expected --test FILE")
+        # A bare --test is "", which `given` lacks.
+        judged = {**given, "test": ""} if arguments.test == "" else given
+        check_effects(judged, of_task, several_folds="folds" in several)
     if arguments.no_test and given.get("test") in (None, True):
         raise UsageError("--no-test needs --test FILE, which it does not evaluate on")
     import_from_here(config.parser)
