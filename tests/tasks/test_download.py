@@ -233,6 +233,7 @@ def test_an_archive(server, archive, tmp_path):
         (zipped(x__neg=NEGATIVE), "cannot read .*x/pos"),
         (b"no archive", "cannot read .*not a zip file"),
     ],
+    ids=["other", "missing", "damaged"],  # those of archives would hold the time of day
 )
 def test_an_archive_without_a_checksum_is_checked_by_its_files(
     server, archive, use, tmp_path, content, message
