@@ -125,9 +125,10 @@ def _stored(tensor: Tensor) -> Tensor:
 
 
 def kernels_in_use(dtype: torch.dtype = torch.float32, device: torch.device | str = "cpu") -> bool:
-    """Whether cells run compiled kernels; builds them if necessary.
+    """Whether cells on the CPU run compiled kernels; builds them if necessary.
 
-    If not, ``graphsent.kernels.library`` logs the reason at level INFO.
+    ``cell.explain(graph)`` also says what a cell runs on a GPU. If there are no kernels,
+    ``graphsent.kernels.library`` logs the reason at level INFO.
 
     Args:
         dtype: dtype of the features; there are kernels for float32 and float64.

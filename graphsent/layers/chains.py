@@ -11,7 +11,8 @@ import torch
 from torch import Tensor
 
 from graphsent.propagation.backends.c.library import generated_library
-from graphsent.propagation.backends.c.walk import Start, run_recurrence
+from graphsent.propagation.backends.c.walk import run_compiled
+from graphsent.propagation.backends.plan import Start, planned
 from graphsent.propagation.recurrence.recurrence import Recurrence, trace
 from graphsent.propagation.schedule.schedule import Schedule
 from graphsent.propagation.schedule.slots import Slots
@@ -139,7 +140,7 @@ def chain_states(
     if start is None:  # one shared row of zeros, which is multiplied once
         start = [inputs.new_zeros(1, recurrence.size)] * recurrence.num_parts
         leaves = torch.zeros(chains.num_chains, dtype=torch.int64, device="cpu")
-    return run_recurrence(
+    plan, tensors = planned(
         recurrence,
         generated_library(recurrence, inputs.dtype),
         chains.schedule,
@@ -150,3 +151,4 @@ def chain_states(
         {str(number): weight for number, weight in enumerate(weights)},
         None,
     )
+    return run_compiled(plan, tensors)

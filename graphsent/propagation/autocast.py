@@ -14,6 +14,8 @@ def autocast_enabled(device_type: str) -> bool:
         return torch.is_autocast_enabled(device_type)
     except TypeError:  # torch before 2.4 takes no argument
         return torch.is_autocast_enabled() or torch.is_autocast_cpu_enabled()
+    except RuntimeError:  # no device with autocast, such as "meta"
+        return False
 
 
 def without_autocast(device_type: str) -> AbstractContextManager[Any]:

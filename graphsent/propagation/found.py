@@ -12,6 +12,7 @@ from torch.nn.parameter import is_lazy
 
 from graphsent.propagation.autocast import autocast_enabled
 from graphsent.propagation.backends.c.library import generated_library
+from graphsent.propagation.backends.cuda.library import CudaLibrary, cuda_library
 from graphsent.propagation.recurrence.modules import parameters_of, recurrence_of
 from graphsent.propagation.recurrence.recurrence import Recurrence
 
@@ -27,7 +28,7 @@ class Found(NamedTuple):
     """
 
     recurrence: Recurrence
-    library: ctypes.CDLL | str
+    library: ctypes.CDLL | CudaLibrary | str
     parameters: dict[str, Tensor]
     dtype: torch.dtype
 
@@ -52,7 +53,7 @@ def find_recurrence(
     if 0 in extra_widths:
         return "an input is not a matrix with a row for each node"
     types = {values.dtype for values in (like, *extra.values())}
-    if like.is_cpu and autocast_enabled("cpu"):  # which casts them
+    if autocast_enabled(like.device.type):  # which casts them
         types -= {torch.bfloat16, torch.float16}
     if len(types) > 1:
         return "inputs have different dtypes"
@@ -61,17 +62,21 @@ def find_recurrence(
         return "parameters are not initialized yet"
     real = [part for part in parameters.values() if part.is_floating_point()]
     kinds = {(part.dtype, part.device) for part in real}  # other buffers may be counts
-    if len(kinds) > 1:
+    if len(kinds) > 1 or any(device != like.device for _, device in kinds):
         return "parameters have different dtypes or are on different devices"
     dtype = next(iter(kinds))[0] if kinds else like.dtype
     recurrence = recurrence_of(cell, dtype, extra_widths, num_slots)
     if isinstance(recurrence, str):
         return recurrence
-    library: ctypes.CDLL | str
-    if not like.is_cpu:
+    library: ctypes.CDLL | CudaLibrary | str
+    if like.device.type not in ("cpu", "cuda"):
         library = f"there is no compiled code for {like.device}"
     elif types - {dtype}:
         library = "parameters and inputs have different dtypes"
+    elif like.is_cuda and torch.are_deterministic_algorithms_enabled():
+        library = "deterministic algorithms are required, but its CUDA adds in no fixed order"
+    elif like.is_cuda:
+        library = cuda_library(recurrence, dtype, like.device)
     else:
         library = generated_library(recurrence, dtype)
     return Found(recurrence, library, parameters, dtype)

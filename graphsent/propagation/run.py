@@ -15,8 +15,11 @@ import torch
 from torch import Tensor
 
 from graphsent.propagation.autocast import autocast_enabled, without_autocast
-from graphsent.propagation.backends.c.walk import Start, run_recurrence
+from graphsent.propagation.backends.c.walk import run_compiled
+from graphsent.propagation.backends.cuda.library import CudaLibrary
+from graphsent.propagation.backends.cuda.walk import run_on_gpu
 from graphsent.propagation.backends.levels import run_levels, run_traced
+from graphsent.propagation.backends.plan import Start, planned
 from graphsent.propagation.feats import IndexedFeat, first_of_run, take, with_zeros
 from graphsent.propagation.found import Found, find_recurrence
 from graphsent.propagation.linear import linear
@@ -96,13 +99,14 @@ class Run:
         alone = schedule.num_levels < 2
         found: Found | str = _ALONE
         # Under autocast, states without edges have the dtype of those with edges.
-        if not alone or autocast_enabled("cpu"):
+        if not alone or autocast_enabled(self.rows.device.type):
             found = find_recurrence(cell, self.rows, extra, None if slots is None else slots.count)
         self.found = _ALONE if alone else found
         self.traced: Found | None = None if isinstance(found, str) else found
         compiled = self.traced is not None and not isinstance(self.traced.library, str)
         self.compiled: Found | None = self.traced if compiled else None
-        if self.compiled is not None and autocast_enabled("cpu"):
+        self.on_gpu = self.traced is not None and isinstance(self.traced.library, CudaLibrary)
+        if self.compiled is not None and autocast_enabled(self.rows.device.type):
             dtype = self.compiled.dtype
             self.rows = self.rows.to(dtype)
             feat = self.rows if isinstance(feat, Tensor) else IndexedFeat(self.rows, feat.index)
@@ -123,7 +127,7 @@ class Run:
             return self._states(num_results)
         # Level by level in torch, products in bfloat16 double the time of a training run, and take
         # memory for code of every size of a level.
-        with without_autocast("cpu"):
+        with without_autocast(self.rows.device.type):
             return self._states(num_results)
 
     def _states(self, num_results: int | None) -> State:
@@ -171,9 +175,10 @@ class Run:
                 x, x_inner = self._split(x_inner)
             else:
                 x, shared, inner_rows = x_inner, shared[:num_leaves], shared[num_leaves:]
-        # Leaves with equal inputs have equal states, unless they have others, too.
+        # Leaves with equal inputs have equal states, unless they have others, too. On a GPU, one
+        # block of threads would add up the gradients of a frequent word.
         if shared is not None and (
-            self.traced is None or self.leaf_extra or self.initial is not None
+            self.traced is None or self.leaf_extra or self.initial is not None or self.on_gpu
         ):
             x, shared = take(self._made(x), shared), None
         return _Projected(x, shared, x_inner, inner_rows, alike)
@@ -193,7 +198,8 @@ class Run:
         if columns[0][0] > 0 or len(columns) > 1:
             weight, bias = map(traced.recurrence.rows_read, known)
         outputs = FirstOutputs(rows, weight, bias, sum(last - first for first, last in columns))
-        by_walk = self.compiled is not None and traced.recurrence.differentiated.start[0]
+        in_c = self.compiled is not None and not self.on_gpu
+        by_walk = in_c and traced.recurrence.differentiated.start[0]
         return outputs if by_walk else self._made(outputs)
 
     def _made(self, outputs: Tensor | FirstOutputs) -> Tensor:
@@ -249,23 +255,24 @@ class Run:
             start = (*rows_and_map, *self.leaf_extra)
         else:
             start = (x.leaves, *self.leaf_extra)
-        return run_recurrence(
+        plan, tensors = planned(
             recurrence,
             library,
-            self.on_host,
-            self.slots,
+            self.schedule if self.on_gpu else self.on_host,
+            self._moved_slots() if self.on_gpu else self.slots,
             Start(start, self.initial is not None, projected, shared),
             (inner, *self.inner_extra),
             rows,
             parameters,
             num_results,
         )
+        return (run_on_gpu if self.on_gpu else run_compiled)(plan, tensors)
 
     def _run_any(self, start: State, x: _Projected) -> State:
         inner = rows = x.every_inner()
         if x.alike:
             rows = inner.expand(self.schedule.num_inner, *inner.shape)
-        slots = None if self.slots is None else self.slots.to(self.schedule.device)
+        slots = self._moved_slots()
         inputs = (rows, *self.inner_extra)
         traced, same = self.traced, len({part.dtype for part in (*inputs, *start)}) == 1
         if traced is not None and same and rows.shape[1:] == traced.recurrence.input_widths[:1]:
@@ -277,6 +284,9 @@ class Run:
                 inputs = (*inputs, *hoisted_inputs(combine.hoisted, inputs, constants))
                 return run_traced(traced.recurrence, self.schedule, start, inputs, constants, slots)
         return run_levels(self.cell.checked_combine, self.schedule, start, inputs, slots)
+
+    def _moved_slots(self) -> Slots | None:
+        return None if self.slots is None else self.slots.to(self.schedule.device)
 
     def _on_device(self, index: np.ndarray | None) -> Tensor | None:
         return None if index is None else to_device(torch.from_numpy(index), self.feat.device)

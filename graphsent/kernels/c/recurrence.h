@@ -119,6 +119,25 @@ static inline vec at_least(vec a, vec b) {
 
 static inline vec first_of_largest(vec a, vec b) { return choose((a >= b) | (a != a), a, b); }
 
+#define SCRATCH(name, numbers) real name[numbers]
+
+// Adds n numbers to a row.
+#define ADD_TO(to, x, n) store(to, load(to, n) + (x), n)
+
+// Stores the sum of the numbers that STEP(j, n) assigns to x.
+#define SUM_ROW(size, STEP, to)                                             \
+  {                                                                         \
+    vec total = all(0), x;                                                  \
+    real rest = 0;                                                          \
+    int64_t at = 0;                                                         \
+    for (; at + LANES <= size; at += LANES) { STEP(at, LANES) total += x; } \
+    if (size % LANES) {                                                     \
+      STEP(at, size % LANES)                                                \
+      for (int i = 0; i < size % LANES; i++) rest += x[i];                  \
+    }                                                                       \
+    to[0] = sum_of(total, rest);                                            \
+  }
+
 // The sum of the numbers of a vector and of another number.
 static inline real sum_of(vec x, real more) {
   for (int i = 0; i < LANES; i++) more += x[i];

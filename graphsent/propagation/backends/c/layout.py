@@ -32,6 +32,11 @@ class Array(NamedTuple):
 class Layout:
     """The arrays of a walk over a recurrence.
 
+    Args:
+        recurrence: the recurrence.
+        blocks: whether each thread computes one block of rows after the other, and arrays that are
+            read only there have the size of a block; otherwise all arrays have all rows.
+
     Attributes:
         array_of: the array of each value.
         arrays: size of each array in numbers, as C code, by group and name.
@@ -40,8 +45,8 @@ class Layout:
         Unsupported: if the recurrence cannot be compiled.
     """
 
-    def __init__(self, recurrence: Recurrence) -> None:
-        self.recurrence = recurrence
+    def __init__(self, recurrence: Recurrence, *, blocks: bool = True) -> None:
+        self.recurrence, self.blocks = recurrence, blocks
         self.size, self.slotted = recurrence.size, recurrence.num_slots is not None
         self.count = recurrence.num_slots or 0
         self.columns = recurrence.columns
@@ -61,11 +66,13 @@ class Layout:
                 self.array_of[value] = Array(begin, str(self.size), "STATE")
             elif value.domain == SOURCE:
                 self._add(lowered, value, "WHOLE")
+            elif not self.blocks:
+                self._add(lowered, value, "FORWARD")
             else:
                 self._add(lowered, value, "KEPT" if value in lowered.kept else "FORWARD_BLOCK")
         whole = self._read_after_block(lowered)
         for value in sorted(lowered.backward, key=lambda value: value.number):
-            all_rows = value in whole or value.domain == SOURCE
+            all_rows = value in whole or value.domain == SOURCE or not self.blocks
             self._add(lowered, value, "BACKWARD" if all_rows else "BACKWARD_BLOCK")
 
     def _add(self, lowered: Lowered, value: Value, group: str) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from graphsent.kernels.structures import Walk, layout_in_c
 from graphsent.propagation.backends.c.layout import EDGE, NODE, SOURCE, Layout
 from graphsent.propagation.backends.c.lowering import Lowered, width_of
 from graphsent.propagation.backends.c.products import Products
-from graphsent.propagation.backends.c.steps import ZEROS, Steps, over_edges, over_rows
+from graphsent.propagation.backends.c.steps import ZEROS, Piece, Steps, over_edges, over_rows
 from graphsent.propagation.recurrence.differentiation import Share
 from graphsent.propagation.recurrence.expressions import Domain
 
@@ -18,22 +19,27 @@ _ROWS = f"{_WALK}  (void)first;\n  (void)last;\n"
 
 def source_of(layout: Layout) -> str:
     """The source of the library of a recurrence with this layout."""
-    passes = _Passes(layout)
-    functions = _functions("struct own *s, int64_t first, int64_t last", _ROWS, passes.of_rows())
-    functions += _functions("struct own *s", _WALK, passes.of_all())
+    passes, products = Passes(layout), Products(layout)
+    of_rows = {
+        name: "".join(p if isinstance(p, str) else products.multiplied(p) for p in pieces)
+        for name, pieces in passes.of_rows().items()
+    }
+    of_rows["nodes_backward"] += of_rows.pop("inputs_backward")
+    functions = _functions("struct own *s, int64_t first, int64_t last", _ROWS, of_rows)
+    functions += _functions("struct own *s", _WALK, _of_all(passes, products))
     headers = '#include "recurrence.h"\n#include "recurrence_memory.h"\n'
     headers += '#include "recurrence_slots.h"\n' if layout.slotted else ""
     text = '#define GENERATED\n#include "common.h"\n'
-    text += _sizes(layout, passes) + headers + _projected(layout) + functions
+    text += _sizes(layout, passes, products) + headers + _projected(layout) + functions
     return text + '#include "recurrence_walk.h"\n' + layout_in_c((Walk,))
 
 
-def _sizes(layout: Layout, passes: _Passes) -> str:
+def _sizes(layout: Layout, passes: Passes, products: Products) -> str:
     """Constants and arrays of the recurrence."""
     numbers_a_node = layout.size + sum(
         value.width for value in layout.combine.forward if value.domain in (NODE, EDGE)
     )
-    copied = [layout.size, *(term.width for _, term in passes.products.pairs[True])]
+    copied = [layout.size, *(term.width for _, term in products.pairs[True])]
     weighed = "0"
     for depth in sorted({share.term.rows.width for share in layout.combine.gradients.weights}):
         weighed = f"larger({weighed}, scratch_for_transposed({depth}))"
@@ -60,55 +66,83 @@ def _projected(layout: Layout) -> str:
     return f"static void place_projected(real *to, const real *sums) {{\n{text}}}\n\n"
 
 
+def _of_all(passes: Passes, products: Products) -> dict[str, str]:
+    """Bodies of the functions of all rows by name; those of a block are already written."""
+    summed = ""
+    for (array, number), (first, width, only) in passes.accumulators.items():
+        to = f"w->{array}[{number}]"
+        summed += (
+            f"  if ({to}{only}) add_up({to}, s->all_acc + {first}, ACCUMULATED, {width}, "
+            "s->thread, s->threads);\n"
+        )
+    return {
+        "pairs_forward": products.pairs_forward(),
+        "pairs_backward": products.pairs_backward(),
+        "weights_backward": summed + products.weights_backward(),
+        "pack_forward": products.pack(back=False),
+        "pack_backward": products.pack(back=True),
+    }
+
+
+class Accumulator(NamedTuple):
+    """Where the gradient of a row shared by all nodes is added up.
+
+    Attributes:
+        first: its place among the accumulated numbers.
+        width: number of columns.
+        only: a further condition for it, as C code.
+    """
+
+    first: int
+    width: int
+    only: str
+
+
 def _functions(arguments: str, head: str, bodies: dict[str, str]) -> str:
     return "".join(
         f"static void {name}({arguments}) {{\n{head}{body}}}\n\n" for name, body in bodies.items()
     )
 
 
-class _Passes:
-    """Writes the functions of the two passes over a walk."""
+class Passes:
+    """Writes the functions of the two passes over a walk.
+
+    Attributes:
+        accumulators: by array of the walk and number in it, once :meth:`of_rows` has been called.
+    """
 
     def __init__(self, layout: Layout) -> None:
-        self.layout, self.products = layout, Products(layout)
-        self.steps = Steps(layout, self.products)
+        self.layout, self.steps = layout, Steps(layout)
         self.num_accumulated = 0
-        self.accumulators: dict[str, tuple[int, str]] = {}  # offset, and code that adds up threads
+        self.accumulators: dict[tuple[str, int], Accumulator] = {}
 
-    def of_all(self) -> dict[str, str]:
-        """Bodies of the functions of all rows by name; call it after :meth:`of_rows`."""
-        summed = "".join(text for _, text in self.accumulators.values())
-        return {
-            "pairs_forward": self.products.pairs_forward(),
-            "pairs_backward": self.products.pairs_backward(),
-            "weights_backward": summed + self.products.weights_backward(),
-            "pack_forward": self.products.pack(back=False),
-            "pack_backward": self.products.pack(back=True),
-        }
-
-    def of_rows(self) -> dict[str, str]:
-        """Bodies of the functions of a block of rows by name."""
+    def of_rows(self) -> dict[str, list[Piece]]:
+        """Bodies of the functions of a block of rows by name, in pieces."""
         combine, start = self.layout.combine, self.layout.start
         inner = (NODE, EDGE)
         return {
-            "nodes_forward": self._made(combine, inner) + self._states(combine),
+            "nodes_forward": [*self._made(combine, inner), self._states(combine)],
             "sources_forward": self._made(combine, (SOURCE,)),
-            "start_forward": self._made(start, inner) + self._states(start),
-            "nodes_backward": self._made(combine, inner, back=True)
-            + self._inputs()
-            + self._constants(combine, inner),
-            "sources_backward": self._made(combine, (SOURCE,), back=True)
-            + self._state_gradients(starts=False)
-            + self._constants(combine, (SOURCE,)),
-            "starts_backward": self._made(combine, (SOURCE,), back=True)
-            + self._state_gradients(starts=True)
-            + self._constants(combine, (SOURCE,)),
-            "start_backward": self._made(start, inner, back=True)
-            + self._start_inputs()
-            + self._constants(start, inner),
+            "start_forward": [*self._made(start, inner), self._states(start)],
+            "nodes_backward": self._made(combine, inner, back=True),
+            "inputs_backward": [self._inputs() + self._constants(combine, inner)],
+            "sources_backward": [
+                *self._made(combine, (SOURCE,), back=True),
+                self._state_gradients(starts=False) + self._constants(combine, (SOURCE,)),
+            ],
+            "starts_backward": [
+                *self._made(combine, (SOURCE,), back=True),
+                self._state_gradients(starts=True) + self._constants(combine, (SOURCE,)),
+            ],
+            "start_backward": [
+                *self._made(start, inner, back=True),
+                self._start_inputs() + self._constants(start, inner),
+            ],
         }
 
-    def _made(self, lowered: Lowered, domains: Sequence[Domain], *, back: bool = False) -> str:
+    def _made(
+        self, lowered: Lowered, domains: Sequence[Domain], *, back: bool = False
+    ) -> list[Piece]:
         """Computes the values of a pass that have arrays."""
         values, arrays = lowered.values, lowered.forward
         if back:
@@ -146,12 +180,12 @@ class _Passes:
         cases = ""
         for slot in range(self.layout.count):
             shares = self.layout.combine.gradients.states.get((number, slot), [])
-            text = self._added(shares, "sum", "from", starts=starts)
+            text = self._added(shares, "sum", "from", starts=starts and self.layout.blocks)
             cases += f"case {slot}: {{\n{text}}} break;\n" if text else ""
         if not cases:
             return _copied("to", "given", 0, "SIZE")
         return (
-            "real other[SIZE]; const real *from = given;\n"
+            "SCRATCH(other, SIZE); const real *from = given;\n"
             "for (int64_t i = s->out_first[q], left = s->out_first[q + 1] - i; left; i++, left--) {"
             "\nconst int64_t r = s->out[i] / COUNT; (void)r;\nreal *sum = left % 2 ? to : other;\n"
             f"switch (s->out[i] % COUNT) {{\n{cases}"
@@ -180,7 +214,7 @@ class _Passes:
             width = lowered.input_width(number)
             to, rows = f"w->dinputs[{number}]", f"w->dinput_rows[{number}]"
             own = self._filled(lowered, shares, f"{to} + r * {width}", str(width))
-            alone = self._accumulator(to, f" && !w->input_strides[{number}]", width)
+            alone = self._accumulator("dinputs", number, width, f" && !w->input_strides[{number}]")
             shared = f"({rows} ? {to} + {rows}[r] * {width} : {alone})"
             added = "".join(self._added_up(lowered, share, shared) for share in shares)
             text += (
@@ -224,8 +258,8 @@ class _Passes:
         """Accumulates the gradients of constants."""
         loops = dict.fromkeys(domains, "")
         for number, shares in lowered.gradients.constants.items():
-            to = f"w->dconstants[{self.layout.constant(lowered, number)}]"
-            name = self._accumulator(to, "", width_of(shares))
+            constant = self.layout.constant(lowered, number)
+            name = self._accumulator("dconstants", constant, width_of(shares))
             for share in shares:
                 if share.domain in domains:
                     loops[share.domain] += self._added_up(lowered, share, name)
@@ -236,19 +270,14 @@ class _Passes:
 
     def _added_up(self, lowered: Lowered, share: Share, to: str) -> str:
         body, row = self.steps.body(lowered), f"{to} + {share.first}"
-        return body.stored(body.code(share.ref), share.ref.width, row, row, "OVER_NUMBERS")
+        return body.added(body.code(share.ref), share.ref.width, row)
 
-    def _accumulator(self, to: str, only: str, width: int) -> str:
+    def _accumulator(self, array: str, number: int, width: int, only: str = "") -> str:
         """The address where a thread accumulates the gradient of a row shared by all nodes."""
-        if to not in self.accumulators:
-            first = self.num_accumulated
+        if (array, number) not in self.accumulators:
+            self.accumulators[array, number] = Accumulator(self.num_accumulated, width, only)
             self.num_accumulated += width
-            self.accumulators[to] = (
-                first,
-                f"  if ({to}{only}) add_up({to}, s->all_acc + {first}, ACCUMULATED, {width}, "
-                "s->thread, s->threads);\n",
-            )
-        return f"s->acc + {self.accumulators[to][0]}"
+        return f"s->acc + {self.accumulators[array, number].first}"
 
 
 def _copied(to: str, given: str, first: int, last: int | str) -> str:

@@ -1,4 +1,8 @@
-"""Loops over the rows of a block and their columns, in C: everything except products."""
+"""Loops over the rows of a block and their columns, in C: everything except products.
+
+The same text is compiled for a GPU, where a block of threads computes a row; headers define what it
+calls. Products divide it into pieces, since there they are operations of their own.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,6 @@ from math import isfinite, isnan
 
 from graphsent.propagation.backends.c.layout import EDGE, Layout
 from graphsent.propagation.backends.c.lowering import OVER_EDGES, Lowered
-from graphsent.propagation.backends.c.products import Products
 from graphsent.propagation.recurrence.evaluation import SUMMED_AT_ONCE
 from graphsent.propagation.recurrence.expressions import Domain, Ref, Value
 from graphsent.propagation.recurrence.operations import OPERATIONS
@@ -19,6 +22,9 @@ AT_EDGE = "const int64_t q = s->rows[e]; (void)q;"
 
 FIRST_EDGE, LAST_EDGE = "w->first_edge[r]", "w->first_edge[r + 1]"
 """The edges to a node, half-open."""
+
+Piece = str | Value
+"""A part of a function: C, or the value of a product, see :class:`~.products.Products`."""
 
 EACH_EDGE = f"for (int64_t e = {FIRST_EDGE}; e < {LAST_EDGE}; e++)"
 """A loop over them."""
@@ -93,19 +99,24 @@ class Body:
         self.lines.append(f"vec {name} = {code};")
         return name
 
-    def stored(self, name: str, width: int, to: str, plus: str = "", loop: str = "OVER_ROW") -> str:
+    def stored(self, name: str, width: int, to: str, plus: str = "") -> str:
         """A loop that stores a vector in a row, plus another row if given."""
         rows = [f"real *out = {to};", *([f"const real *plus = {plus};"] if plus else [])]
         total = f"load(plus + (j), n) + {name}" if plus else name
         code = " ".join([*self.lines, f"store(out + (j), {total}, n);"])
-        return over_columns(width, code, [*self.before, *rows], loop)
+        return over_columns(f"OVER_ROW({width}, STEP)", code, [*self.before, *rows])
+
+    def added(self, name: str, width: int, to: str) -> str:
+        """A loop that adds a vector to a row, to which other rows are added, too."""
+        code = " ".join([*self.lines, f"ADD_TO(out + (j), {name}, n);"])
+        rows = [*self.before, f"real *out = {to};"]
+        return over_columns(f"OVER_NUMBERS(0, {width}, STEP)", code, rows)
 
 
-def over_columns(width: int, body: str, before: Iterable[str] = (), loop: str = "OVER_ROW") -> str:
-    """A loop over the columns of a row."""
-    bounds = f"{width}" if loop == "OVER_ROW" else f"0, {width}"
+def over_columns(loop: str, body: str, before: Iterable[str] = ()) -> str:
+    """A loop over the columns of a row, which runs STEP(j, n)."""
     lines = " ".join(before)
-    return f"{{ {lines}\n#define STEP(j, n) {body}\n{loop}({bounds}, STEP)\n#undef STEP\n}}\n"
+    return f"{{ {lines}\n#define STEP(j, n) {body}\n{loop}\n#undef STEP\n}}\n"
 
 
 def over_edges(body: str) -> str:
@@ -131,8 +142,8 @@ def _number(value: float) -> str:
 class Steps:
     """Writes loops over the rows of a block."""
 
-    def __init__(self, layout: Layout, products: Products) -> None:
-        self.layout, self.products = layout, products
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
 
     def body(self, lowered: Lowered, skip_back: bool = False) -> Body:
         """An empty body; ``skip_back``: without gradients of products of states in slots."""
@@ -143,15 +154,13 @@ class Steps:
         arrays = lowered.forward | lowered.backward
         return Body(lambda value: self.layout.address(lowered, value), arrays, skip)
 
-    def made(self, lowered: Lowered, values: Sequence[Value]) -> str:
+    def made(self, lowered: Lowered, values: Sequence[Value]) -> list[Piece]:
         """Computes values for the rows from ``first`` to ``last``, in order."""
-        text = ""
+        pieces: list[Piece] = []
         for multiplied, group in groupby(values, lambda value: value.op in ("product", "back")):
-            if multiplied:
-                text += "".join(self.products.multiplied(value) for value in group)
-            else:
-                text += self._group(lowered, list(group))
-        return text
+            some = list(group)
+            pieces += some if multiplied else [self._group(lowered, some)]
+        return pieces
 
     def stored(self, lowered: Lowered, refs: Iterable[Ref], to: str, first: int = 0) -> str:
         """Stores columns side by side in a row, beginning at column ``first``."""
@@ -191,7 +200,7 @@ class Steps:
             f"e < smaller(e0 + {SUMMED_AT_ONCE}, {LAST_EDGE}); e++) {{ {made} }} total += part; }} "
             "store(to + (j), total, n);"
         )
-        return over_columns(value.width, step, [f"real *to = {to};"])
+        return over_columns(f"OVER_ROW({value.width}, STEP)", step, [f"real *to = {to};"])
 
     def _pull(self, value: Value, body: Body, name: str, to: str) -> str:
         made = " ".join([*body.before, *body.lines, f"total += {name};"])
@@ -201,20 +210,12 @@ class Steps:
             f"const int64_t e = s->out[i], r = s->target[e]; (void)r; {made} }} "
             "store(to + (j), total, n);"
         )
-        return over_columns(value.width, step, [f"real *to = {to};"])
+        return over_columns(f"OVER_ROW({value.width}, STEP)", step, [f"real *to = {to};"])
 
     def _rowsum(self, value: Value, body: Body, name: str, to: str) -> str:
-        width = value.args[0].width
-        lines, rows = " ".join([*body.lines, f"x = {name};"]), " ".join(body.before)
-        return (
-            f"{{ {rows} real *to = {to}; vec total = all(0), x; "
-            "real rest = 0; int64_t j = 0;\n"
-            f"for (; j + LANES <= {width}; j += LANES) {{ enum {{ n = LANES }}; {lines} "
-            "total += x; }\n"
-            f"if (j < {width}) {{ const int n = {width} % LANES; {lines} "
-            "for (int i = 0; i < n; i++) rest += x[i]; }\n"
-            "to[0] = sum_of(total, rest); }\n"
-        )
+        step = " ".join([*body.lines, f"x = {name};"])
+        rows = [*body.before, f"real *to = {to};"]
+        return over_columns(f"SUM_ROW({value.args[0].width}, STEP, to)", step, rows)
 
     def _prod(self, value: Value, body: Body, name: str, to: str) -> str:
         return self._folded(value, body, to, "1", f"total * {name}")
@@ -228,7 +229,7 @@ class Steps:
         """Combines the values of the edges to a node, one after the other."""
         made = " ".join([AT_EDGE, *body.before, *body.lines, f"total = {total};"])
         step = f"vec total = all({initial}); {EACH_EDGE} {{ {made} }} store({to} + (j), total, n);"
-        return over_columns(value.width, step)
+        return over_columns(f"OVER_ROW({value.width}, STEP)", step)
 
     def _others(self, value: Value, body: Body, name: str, to: str) -> str:
         made = " ".join([AT_EDGE, *body.before, *body.lines, f"real *to = {to} + (j);"])
@@ -237,7 +238,7 @@ class Steps:
             f"total = all(1); for (int64_t e = {LAST_EDGE} - 1; e >= {FIRST_EDGE}; e--) {{ {made} "
             f"store(to, load(to, n) * total, n); total *= {name}; }}"
         )
-        return over_columns(value.width, step)
+        return over_columns(f"OVER_ROW({value.width}, STEP)", step)
 
     def _softmax(self, value: Value, body: Body, name: str, to: str) -> str:
         made = " ".join([AT_EDGE, *body.before, *body.lines])
@@ -248,7 +249,7 @@ class Steps:
             f"store({to} + (j), y, n); }} "
             f"{EACH_EDGE} {{ real *to = {to} + (j); store(to, load(to, n) / total, n); }}"
         )
-        return over_columns(value.width, step)
+        return over_columns(f"OVER_ROW({value.width}, STEP)", step)
 
     def _first(self, value: Value, body: Body, name: str, highest: str, to: str) -> str:
         made = " ".join([AT_EDGE, *body.before, *body.lines])
@@ -257,4 +258,4 @@ class Steps:
             f"choose(({name} == {highest}) | ({name} != {name}), left, all(0)); left -= first; "
             f"store({to} + (j), first, n); }}"
         )
-        return over_columns(value.width, step)
+        return over_columns(f"OVER_ROW({value.width}, STEP)", step)

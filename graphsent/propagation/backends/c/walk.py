@@ -3,145 +3,32 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
 from torch.autograd import Function
-from torch.nn import functional
 
 from graphsent.kernels.library import contiguous, needs_gradients, threads_for
 from graphsent.kernels.structures import Walk, address_of
 from graphsent.propagation.autocast import without_autocast
-from graphsent.propagation.backends.levels import run_traced
+from graphsent.propagation.backends.plan import Given, Plan, run_plain
 from graphsent.propagation.gradients import check_not_batched, differentiable_gradients
 from graphsent.propagation.memory import empty
-from graphsent.propagation.recurrence.evaluation import Evaluation, hoisted_inputs
-from graphsent.propagation.recurrence.recurrence import Recurrence
-from graphsent.propagation.schedule.schedule import Schedule
-from graphsent.propagation.schedule.slots import Slots
 from graphsent.propagation.untraced import untraced
 
 
-class Start(NamedTuple):
-    """The states of leaves, or the inputs of ``start``.
-
-    Attributes:
-        tensors: inputs, (num_rows, width), or parts of states, (num_rows, size).
-        given: whether these are parts of states.
-        projected: number of outputs of a linear map that are the first input: its place is taken
-            by the input, weight and bias of this map. 0 if the first input is there itself.
-        rows: (num_leaves,) the row of each node, if nodes share rows.
-    """
-
-    tensors: Sequence[Tensor]
-    given: bool
-    projected: int
-    rows: Tensor | None
-
-
-def run_recurrence(
-    recurrence: Recurrence,
-    library: Any,
-    schedule: Schedule,
-    slots: Slots | None,
-    start: Start,
-    inputs: Sequence[Tensor],
-    input_rows: Tensor | None,
-    parameters: Mapping[str, Tensor],
-    num_results: int | None,
-) -> tuple[Tensor, ...]:
-    """The states of all nodes, by compiled code.
-
-    Args:
-        recurrence: the recurrence of a node.
-        library: its compiled code.
-        schedule: on the CPU, with at least two levels.
-        slots: the predecessor in each slot, if predecessors are ordered.
-        start: states or inputs of the leaves.
-        inputs: of inner nodes, (num_inner, width), or (width,) for all of them.
-        input_rows: (num_inner,) the row of each node, if nodes share rows.
-        parameters: parameters and buffers by name.
-        num_results: number of parts of the states to return, by node; None: all, by ordinal.
-    """
-    combine, starting = recurrence.combine, recurrence.start
-    constants, tensors = combine.tensors(parameters), list(inputs)
-    tensors += hoisted_inputs(combine.hoisted, tensors, constants)
-    starts = list(start.tensors)
-    if start.given:  # nothing reads the constants of `start`
-        constants += [tensors[0].new_empty(0)] * len(starting.constants)
-    else:
-        of_start = starting.tensors(parameters)
-        starts += hoisted_inputs(starting.hoisted, starts, of_start)
-        constants += of_start
-    rows = [input_rows if part.dim() > 1 else None for part in tensors]
-    counts, kept = (len(tensors), len(starts)), start._replace(tensors=())
-    plan = _Plan(recurrence, library, schedule, slots, kept, rows, num_results, counts)
-    given = (*tensors, *starts, *constants)
-    return _Generated.apply(plan, needs_gradients(*given), *contiguous(given))
-
-
-class _Given(NamedTuple):
-    """The tensors of a run; constants are those of ``combine``, then those of ``start``."""
-
-    inputs: Sequence[Tensor]
-    start: Sequence[Tensor]
-    constants: Sequence[Tensor]
-
-
-class _Plan(NamedTuple):
-    """What the forward and the backward pass have in common: arguments of :func:`run_recurrence`.
-
-    ``start`` is without its tensors, ``input_rows`` has an entry for each input, and ``counts`` are
-    the numbers of inputs and of tensors of the start.
-    """
-
-    recurrence: Recurrence
-    library: Any
-    schedule: Schedule
-    slots: Slots | None
-    start: Start
-    input_rows: Sequence[Tensor | None]
-    num_results: int | None
-    counts: tuple[int, int]
-
-    def divided(self, tensors: Sequence[Any]) -> _Given:
-        """Splits a flat sequence of tensors, or of something for each of them."""
-        inputs, start = self.counts
-        return _Given(tensors[:inputs], tensors[inputs : inputs + start], tensors[inputs + start :])
-
-
-def _run_plain(plan: _Plan, *tensors: Tensor) -> tuple[Tensor, ...]:
-    """The same run by operations of torch, which autograd differentiates."""
-    recurrence, schedule, given = plan.recurrence, plan.schedule, plan.divided(tensors)
-    inputs = [
-        part.expand(schedule.num_inner, -1) if rows is None else part.index_select(0, rows)
-        for part, rows in zip(given.inputs, plan.input_rows, strict=True)
-    ]
-    split = len(recurrence.combine.constants)
-    constants, of_start = given.constants[:split], given.constants[split:]
-    states = list(given.start)
-    start, count = plan.start, plan.start.projected
-    if count:
-        x, weight, bias, *others = states
-        made = functional.linear(x, weight[:count], bias[:count])
-        states = [recurrence.placed(made), *others]
-    if not start.given:
-        states = Evaluation(recurrence.start.results, of_start).at(states)
-    if start.rows is not None:
-        states = [part.index_select(0, start.rows) for part in states]
-    results = run_traced(recurrence, schedule, states, inputs, constants, plan.slots)
-    if plan.num_results is None:
-        return results
-    return tuple(map(schedule.by_node, results[: plan.num_results]))
+def run_compiled(plan: Plan, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """The states of all nodes, by compiled code; the schedule is on the CPU."""
+    return _Generated.apply(plan, needs_gradients(*tensors), *contiguous(tensors))
 
 
 class _Run:
     """The argument of one call, ``struct walk``, and the memory that it points to."""
 
-    def __init__(self, plan: _Plan, given: _Given, keep: bool) -> None:
+    def __init__(self, plan: Plan, given: Given, keep: bool) -> None:
         schedule, slots = plan.schedule, plan.slots
         self.plan = plan
         self.kept: list[Any] = []
@@ -194,7 +81,7 @@ class _Run:
 
 class _Generated(Function):
     @staticmethod
-    def forward(ctx: Any, plan: _Plan, keep: bool, *tensors: Tensor) -> tuple[Tensor, ...]:
+    def forward(ctx: Any, plan: Plan, keep: bool, *tensors: Tensor) -> tuple[Tensor, ...]:
         given, like = plan.divided(tensors), tensors[0]
         run = _Run(plan, given, keep)
         recurrence, num_nodes = plan.recurrence, plan.schedule.num_nodes
@@ -218,7 +105,7 @@ class _Generated(Function):
         check_not_batched(*gradients)
         plan, wanted = ctx.plan, ctx.needs_input_grad[2:]
         if torch.is_grad_enabled():
-            tensors, plain = ctx.saved_tensors[:-1], partial(_run_plain, plan)
+            tensors, plain = ctx.saved_tensors[:-1], partial(run_plain, plan)
             with without_autocast("cpu"):
                 return None, None, *differentiable_gradients(plain, tensors, wanted, gradients)
         *tensors, kept = contiguous(ctx.saved_tensors)

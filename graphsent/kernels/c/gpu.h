@@ -1,0 +1,94 @@
+// What generated functions of rows call on a GPU: a block of threads computes a row, and each of
+// its threads some of the columns, of which vectors have one.
+
+#if SINGLE
+typedef float real;
+#else
+typedef double real;
+#endif
+typedef real vec;
+
+#ifndef KERNEL
+#define KERNEL extern "C" __global__ void
+#endif
+
+enum { LANES = 1, PROJECTED = 0 };  // torch projects the inputs of leaves
+
+#define PADDED(n) (n)
+#define all(x) ((real)(x))
+#define load(from, n) (*(from))
+#define store(to, x, n) (*(to) = (x))
+#define choose(which, yes, no) ((which) ? (yes) : (no))
+
+// Runs STEP(j, n) over the columns; a row is complete before the next is begun.
+#define OVER_ROW(size, STEP)                                              \
+  for (int at = threadIdx.x; at < size; at += blockDim.x) { STEP(at, 1) } \
+  __syncthreads();
+#define OVER_NUMBERS(first, last, STEP) OVER_ROW(last, STEP)  // the first is always 0
+
+#define SCRATCH(name, numbers) real *name = scratch
+
+// Other blocks add to the same row.
+#define ADD_TO(to, x, n) atomicAdd(to, x)
+
+// Stores the sum of the numbers that STEP(j, n) assigns to x; the number of threads is a power
+// of 2.
+#define SUM_ROW(size, STEP, to)                                                         \
+  {                                                                                     \
+    real x, total = 0;                                                                  \
+    for (int at = threadIdx.x; at < size; at += blockDim.x) { STEP(at, 1) total += x; } \
+    sums[threadIdx.x] = total;                                                          \
+    __syncthreads();                                                                    \
+    for (int half = blockDim.x / 2; half; half /= 2) {                                  \
+      if (threadIdx.x < half) sums[threadIdx.x] += sums[threadIdx.x + half];            \
+      __syncthreads();                                                                  \
+    }                                                                                   \
+    if (threadIdx.x == 0) to[0] = sums[0];                                              \
+    __syncthreads();                                                                    \
+  }
+
+#define memcpy(to, from, bytes) copy_row(to, from, (bytes) / sizeof(real))
+#define memset(to, zero, bytes) clear_row(to, (bytes) / sizeof(real))
+
+static __device__ inline void copy_row(real *to, const real *from, int size) {
+  for (int j = threadIdx.x; j < size; j += blockDim.x) to[j] = from[j];
+  __syncthreads();
+}
+
+static __device__ inline void clear_row(real *to, int size) {
+  for (int j = threadIdx.x; j < size; j += blockDim.x) to[j] = 0;
+  __syncthreads();
+}
+
+static __device__ inline int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+
+static __device__ inline real at_least(real a, real b) { return a >= b; }
+
+static __device__ inline real first_of_largest(real a, real b) {
+  return (a >= b) | (a != a) ? a : b;
+}
+
+static __device__ inline real exponential_of_any(real x) { return exp(x); }
+
+static __device__ inline real exp_minus_1_of_any(real x) { return expm1(x); }
+
+static __device__ inline real sigmoid(real x) { return 1 / (1 + exp(-x)); }
+
+static __device__ inline real hyperbolic_tangent(real x) { return tanh(x); }
+
+static __device__ inline real square_root(real x) { return sqrt(x); }
+
+static __device__ inline real logarithm(real x) { return log(x); }
+
+static __device__ inline real log_of_1_plus(real x) { return log1p(x); }
+
+// The row of an input for a node.
+#define input_at(w, n, row) \
+  (w->inputs[n] + (w->input_rows[n] ? w->input_rows[n][row] : (row)) * w->input_strides[n])
+
+// The gradient of the result of an inner node, or zeros.
+#define given_at(w, part, row, size, zeros)                                                \
+  (w->dresults[part]                                                                       \
+       ? w->dresults[part] +                                                               \
+             (w->nodes ? w->nodes[w->num_leaves + (row)] : w->num_leaves + (row)) * (size) \
+       : zeros)

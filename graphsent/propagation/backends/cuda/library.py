@@ -1,0 +1,67 @@
+"""Generated CUDA of recurrences: compiled at the first use of a recurrence on a GPU."""
+
+from __future__ import annotations
+
+import functools
+import logging
+import threading
+from typing import NamedTuple
+
+import torch
+
+from graphsent.kernels.library import SWITCH, TYPES, switched_off
+from graphsent.propagation.backends.c.layout import Layout
+from graphsent.propagation.backends.c.lowering import Unsupported
+from graphsent.propagation.backends.cuda.driver import CudaError, Module
+from graphsent.propagation.backends.cuda.source import Program, program_of
+from graphsent.propagation.recurrence.recurrence import Recurrence
+
+_lock = threading.Lock()
+_log = logging.getLogger(__name__)
+
+
+class CudaLibrary(NamedTuple):
+    """The compiled CUDA of a recurrence.
+
+    Attributes:
+        program: where its arrays, kernels and products are.
+        module: the kernels.
+    """
+
+    program: Program
+    module: Module
+
+
+def cuda_library(
+    recurrence: Recurrence, dtype: torch.dtype, device: torch.device
+) -> CudaLibrary | str:
+    """The library of a recurrence for a dtype and a GPU, or why there is none."""
+    if dtype not in TYPES:
+        return f"there is no compiled code for {dtype}"
+    if switched_off():
+        return f"{SWITCH}=0 turns compiled code off"
+    key = "cuda", dtype, device
+    known = recurrence.derived
+    with _lock:
+        if key not in known:
+            known[key] = _made(recurrence, dtype, device)
+    return known[key]
+
+
+def _made(recurrence: Recurrence, dtype: torch.dtype, device: torch.device) -> CudaLibrary | str:
+    try:
+        layout = Layout(recurrence, blocks=False)
+        recurrence.differentiated = layout.differentiated()
+        program = program_of(layout, dtype)
+        with torch.cuda.device(device):
+            return CudaLibrary(program, _module(program.text, device))
+    except Unsupported as problem:
+        return str(problem)
+    except CudaError as error:
+        _log.info("no compiled recurrence for %s: %s", device, error)
+        return f"there is no compiled code: {error}"
+
+
+@functools.cache
+def _module(text: str, device: torch.device) -> Module:
+    return Module(text)

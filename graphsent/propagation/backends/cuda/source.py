@@ -1,0 +1,127 @@
+"""The CUDA of a recurrence: the functions of rows of its C, cut into kernels at products."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import resources
+from typing import NamedTuple
+
+import torch
+
+from graphsent.propagation.backends.c.layout import Layout
+from graphsent.propagation.backends.c.source import Accumulator, Passes
+from graphsent.propagation.recurrence.expressions import Value
+
+MOST_THREADS = 256
+"""Threads of a block, at most."""
+
+# Fields of the structure that kernels are given, besides arrays: see recurrence.h.
+_NUMBERS = ("num_starts", "num_leaves", "num_projected")
+_PLACES = ("nodes", "first_edge", "rows", "target", "out_first", "out")
+_ROWS = ("zeros", "acc", "projected", "dprojected")
+
+
+class Kernel(NamedTuple):
+    """A kernel by name; a block of threads for each row."""
+
+    name: str
+
+
+class Program(NamedTuple):
+    """The CUDA of a recurrence.
+
+    Attributes:
+        layout: its arrays.
+        text: the source.
+        steps: kernels and products by function, in order.
+        fields: names of the fields of ``struct own``, 8 bytes each, with the number of each.
+        accumulators: see :class:`~graphsent.propagation.backends.c.source.Passes`.
+        num_accumulated: how many numbers they have together.
+        threads: threads per block, a power of 2.
+    """
+
+    layout: Layout
+    text: str
+    steps: dict[str, list[Kernel | Value]]
+    fields: dict[str, int]
+    accumulators: dict[tuple[str, int], Accumulator]
+    num_accumulated: int
+    threads: int
+
+
+def program_of(layout: Layout, dtype: torch.dtype) -> Program:
+    """The CUDA of a recurrence with this layout."""
+    passes = Passes(layout)
+    steps: dict[str, list[Kernel | Value]] = {}
+    kernels = ""
+    for function, pieces in passes.of_rows().items():
+        steps[function] = []
+        for number, piece in enumerate(pieces):
+            if isinstance(piece, str) and piece:
+                name = f"{function}_{number}"
+                steps[function].append(Kernel(name))
+                kernels += _kernel(name, piece)
+            elif not isinstance(piece, str):
+                steps[function].append(piece)
+    declarations, fields = _fields(layout)
+    sizes = f"enum {{ SIZE = {layout.size}, COUNT = {layout.count} }};\n"
+    header = resources.files("graphsent.kernels") / "c" / "gpu.h"
+    text = (
+        f"typedef long long int64_t;\n#define SINGLE {int(dtype == torch.float32)}\n"
+        "#define INFINITY ((real)(1e300 * 1e300))\n#define NAN (INFINITY - INFINITY)\n"
+        f"#define MOST_THREADS {MOST_THREADS}\n{header.read_text(encoding='utf-8')}{sizes}"
+        f"struct own {{\n{declarations}}};\n\n{kernels}"
+    )
+    threads = 32
+    while threads < min(layout.size, MOST_THREADS):
+        threads *= 2
+    counted = passes.accumulators, passes.num_accumulated
+    return Program(layout, text, steps, fields, *counted, threads)
+
+
+def _kernel(name: str, body: str) -> str:
+    """A kernel; its loops share memory, which is more than the compiler finds out."""
+    shared = {"SUM_ROW": "sums[MOST_THREADS]", "SCRATCH": "scratch[SIZE]"}
+    for macro, array in shared.items():
+        body = f"__shared__ real {array};\n{body}" if macro in body else body
+    return (
+        f"KERNEL {name}(const __grid_constant__ struct own given, int64_t begin) {{\n"
+        "const struct own *s = &given, *w = s;\n"
+        "const int64_t first = begin + blockIdx.x, last = first + 1;\n"
+        f"(void)w;\n{body}}}\n\n"
+    )
+
+
+def _fields(layout: Layout) -> tuple[str, dict[str, int]]:
+    """The declarations of the fields, and their numbers."""
+    recurrence = layout.recurrence
+    parts, widths = recurrence.num_parts, len(recurrence.input_widths)
+    inputs = widths + len(recurrence.combine.hoisted)
+    starts = widths + len(recurrence.start.hoisted)
+    constants = len(recurrence.combine.constants) + len(recurrence.start.constants)
+    names = sorted({array.begin.removeprefix("s->") for array in layout.array_of.values()})
+    single: dict[str, Sequence[str]] = {  # by type
+        "int64_t": _NUMBERS,
+        "const int64_t *": _PLACES,
+        "real *": (*_ROWS, *(name for name in names if "[" not in name)),  # not in the states
+    }
+    several = {
+        "int64_t": {"input_strides": inputs, "start_strides": starts},
+        "const int64_t *": {"input_rows": inputs, "dinput_rows": inputs},
+        "const real *": {
+            "inputs": inputs,
+            "start_inputs": starts,
+            "constants": max(constants, 1),
+            "dresults": parts,
+            "given": parts,
+        },
+        "real *": {"state": parts, "dstate": parts, "dinputs": inputs, "dstart_inputs": starts},
+    }
+    text, fields = "", dict[str, int]()
+    for kind, each in single.items():
+        text += "".join(f"  {kind} {name};\n" for name in each)
+        fields |= dict.fromkeys(each, 1)
+    for kind, counts in several.items():
+        text += "".join(f"  {kind} {name}[{count}];\n" for name, count in counts.items())
+        fields |= counts
+    return text, fields

@@ -1,0 +1,354 @@
+"""The states of all nodes by generated CUDA, as an operation of autograd.
+
+Level by level, forward and back: kernels compute rows, torch the products. Nothing waits for the
+GPU. States are in rows by ordinal, followed by a row of zeros, the state of empty slots.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property, partial
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+from torch.autograd import Function
+
+from graphsent.kernels.library import contiguous, needs_gradients
+from graphsent.propagation.autocast import without_autocast
+from graphsent.propagation.backends.c.layout import EDGE, NODE, SOURCE
+from graphsent.propagation.backends.cuda.source import Kernel
+from graphsent.propagation.backends.plan import Given, Plan, run_plain
+from graphsent.propagation.gradients import check_not_batched, differentiable_gradients
+from graphsent.propagation.recurrence.expressions import Domain, Term, Value
+from graphsent.propagation.untraced import untraced
+
+
+def run_on_gpu(plan: Plan, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """The states of all nodes, by compiled code; the schedule is on the GPU."""
+    if len({part.device for part in tensors}) > 1:
+        return run_plain(plan, *tensors)  # torch raises the error
+    return _Generated.apply(plan, needs_gradients(*tensors), *contiguous(tensors))
+
+
+_Range = tuple[int, int]
+
+
+class Rows(NamedTuple):
+    """Half-open ranges of rows: of inner nodes, the edges to them, and their states.
+
+    Those of leaves are their rows in ``start``.
+    """
+
+    nodes: _Range
+    edges: _Range
+    sources: _Range
+
+    def of(self, domain: Domain) -> _Range:
+        """The range of a domain."""
+        return self[(NODE, EDGE, SOURCE).index(domain)]
+
+
+class Walk:
+    """What both passes of a run need: its rows, states and arrays.
+
+    Attributes:
+        levels: rows of each level after the first, in order.
+        leaves: rows of the leaves.
+        inner: rows of all inner nodes.
+        source: (num_edges,) or (num_inner * count,) the row of the state at each edge or slot.
+        states: parts of the states, (num_nodes + 1, size).
+    """
+
+    def __init__(self, plan: Plan, like: Tensor, states: Sequence[Tensor] | None = None) -> None:
+        self.plan, self.program = plan, plan.library.program
+        self.layout, schedule = self.program.layout, plan.schedule
+        self.options: dict[str, Any] = {"dtype": like.dtype, "device": like.device}
+        first, self.num_nodes = schedule.num_leaves, schedule.num_nodes
+        self.levels = [
+            Rows(
+                (level.start - first, level.end - first),
+                (level.first_edge, level.last_edge),
+                (level.start, level.end),
+            )
+            for level in schedule.levels[1:]
+        ]
+        self.leaves = Rows((0, first), (0, 0), (0, first))
+        self.inner = Rows((0, schedule.num_inner), (0, schedule.num_edges), (first, self.num_nodes))
+        self.source = schedule.source if plan.slots is None else plan.slots.source
+        self.states = states or self._new_states()
+
+    def _new_states(self) -> list[Tensor]:
+        parts = range(self.plan.recurrence.num_parts)
+        states = [self.empty(self.num_nodes + 1) for _ in parts]
+        for state in states:
+            state[-1].zero_()
+        return states
+
+    def empty(self, num_rows: int, width: int | None = None) -> Tensor:
+        """Memory for rows; the width is that of a state by default."""
+        width = self.plan.recurrence.size if width is None else width
+        return torch.empty(num_rows, width, **self.options)
+
+    def arrays(self, *, backward: bool) -> dict[Value, Tensor]:
+        """New arrays for the values of a pass, except parts of the states."""
+        found = {}
+        ends = {domain: self.inner.of(domain)[1] for domain in (NODE, EDGE, SOURCE)}
+        for lowered in (self.layout.combine, self.layout.start):
+            if lowered.starts and self.plan.start.given:
+                continue
+            for value in lowered.backward if backward else lowered.forward:
+                if self.layout.array_of[value].group != "STATE":
+                    rows = self.leaves.nodes[1] if lowered.starts else ends[value.domain]
+                    found[value] = self.empty(rows, value.width)
+        return found
+
+    @cached_property
+    def slot_rows(self) -> Tensor:
+        """(count, num_inner) the row of the state in each slot."""
+        return self.source.view(-1, self.layout.count).t().contiguous()
+
+
+class Pass:
+    """One pass over a walk: its arguments, and the kernels and products that it consists of.
+
+    Args:
+        walk: the walk.
+        arrays: its values that are stored.
+        tensors: those of the run.
+        **more: further fields of the structure that kernels are given: tensors, or lists of them.
+    """
+
+    def __init__(
+        self, walk: Walk, arrays: Mapping[Value, Tensor], tensors: Given, /, **more: Any
+    ) -> None:
+        self.walk, self.layout, self.arrays = walk, walk.layout, arrays
+        self.constants = tensors.constants
+        self.module, self.stream = walk.plan.library.module, walk.plan.library.module.stream()
+        self.terms: dict[Value, list[tuple[Term | int, Tensor]]] = {}
+        plan, schedule = walk.plan, walk.plan.schedule
+        start = () if plan.start.given else tensors.start
+        values = {
+            "num_starts": schedule.num_leaves,
+            "num_leaves": schedule.num_leaves,
+            "nodes": None if plan.num_results is None else schedule.nodes,
+            "rows": walk.source,
+            "first_edge": schedule.first_edge if plan.slots is None else None,
+            "state": walk.states,
+            "inputs": tensors.inputs,
+            "input_strides": [part.shape[1] if part.dim() > 1 else 0 for part in tensors.inputs],
+            "input_rows": plan.input_rows,
+            "start_inputs": start,
+            "start_strides": [part.shape[1] for part in start],
+            "constants": tensors.constants,
+            **more,
+        }
+        for value, array in arrays.items():
+            values[self.layout.array_of[value].begin.removeprefix("s->")] = array
+        self.values, self.fields = values, _packed(walk.program.fields, values)
+
+    def run(self, function: str, rows: Rows, domain: Domain = NODE) -> None:
+        """Runs a function of rows: its kernels and products, in order."""
+        first, last = rows.of(domain)
+        for step in self.walk.program.steps[function] if last > first else ():
+            if isinstance(step, Kernel):
+                sizes = last - first, self.walk.program.threads
+                self.module.launch(step.name, *sizes, self.fields, first, self.stream)
+            else:
+                self._multiply(step, rows)
+
+    def _multiply(self, value: Value, rows: Rows) -> None:
+        """Computes a product, or the gradient of the rows of one of its terms."""
+        first, last = rows.of(value.domain)
+        out = self.arrays[value][first:last]
+        if value.op == "back":
+            sums = self.arrays[value.args[0].value][first:last, : value.data.width]
+            torch.mm(sums, self._weight(value.data), out=out)
+            return
+        if value not in self.terms:
+            self.terms[value] = list(self._stacked(value.data))
+        for number, (term, weight) in enumerate(self.terms[value]):
+            factor = self.factor(term, first, last)
+            if number:
+                out.addmm_(factor, weight)
+            else:
+                torch.mm(factor, weight, out=out)
+
+    def _stacked(self, terms: Sequence[Term]) -> Iterator[tuple[Term | int, Tensor]]:
+        """Terms with their transposed weights; one part of the states in place of all its slots."""
+        by_slot = {term.rows.data: term for term in terms if self.layout.of_slot(term)}
+        for part in range(len(self.walk.states)):
+            slots = [(part, slot) for slot in range(self.layout.count)]
+            if len(slots) > 1 and all(slot in by_slot for slot in slots):
+                found = [by_slot[slot] for slot in slots]
+                yield part, torch.cat([self._weight(term) for term in found], 1).t()
+                terms = [term for term in terms if term not in found]
+        for term in terms:
+            yield term, self._weight(term).t()
+
+    def _weight(self, term: Term) -> Tensor:
+        """The columns of a weight in a product, (width, in_feats)."""
+        return self.constants[term.weight].narrow(1, term.column, term.rows.width)
+
+    def factor(self, term: Term | int, first: int, last: int) -> Tensor:
+        """Rows that are multiplied: those of a term, or a part of the states in all slots."""
+        walk = self.walk
+        if isinstance(term, int):
+            rows = walk.source[first * self.layout.count : last * self.layout.count]
+            return walk.states[term].index_select(0, rows).view(last - first, -1)
+        value = term.rows
+        if value.op == "state":
+            part, slot = value.data
+            if slot is None:
+                return walk.states[part][first:last]
+            return walk.states[part].index_select(0, walk.slot_rows[slot, first:last])
+        if value in self.arrays:
+            return self.arrays[value][first:last]
+        state = walk.states[self.layout.combine.direct[value]]  # stored there
+        num_leaves = walk.leaves.nodes[1]
+        return state[num_leaves + first : num_leaves + last]
+
+
+def _packed(counts: Mapping[str, int], values: Mapping[str, Any]) -> ctypes.Array:
+    """``struct own``: fields that have no values are 0."""
+    numbers: list[int] = []
+    for name, count in counts.items():
+        found = values.get(name, ())
+        found = found if isinstance(found, (list, tuple)) else [found]
+        numbers += [part.data_ptr() if isinstance(part, Tensor) else part or 0 for part in found]
+        assert len(found) <= count, name
+        numbers += [0] * (count - len(found))
+    return (ctypes.c_int64 * len(numbers))(*numbers)
+
+
+class _Generated(Function):
+    @staticmethod
+    def forward(ctx: Any, plan: Plan, keep: bool, *tensors: Tensor) -> tuple[Tensor, ...]:
+        given = plan.divided(tensors)
+        with torch.cuda.device_of(tensors[0]):
+            walk = Walk(plan, tensors[0])
+            arrays = walk.arrays(backward=False)
+            forward = Pass(walk, arrays, given)
+            if plan.start.given:
+                for state, part in zip(walk.states, given.start, strict=True):
+                    state[: len(part)] = part
+            else:
+                forward.run("start_forward", walk.leaves)
+            forward.run("sources_forward", walk.leaves, SOURCE)
+            for rows in walk.levels:
+                forward.run("nodes_forward", rows)
+                forward.run("sources_forward", rows, SOURCE)
+            count, order = plan.num_results, plan.schedule.ordinal
+            if count is None:
+                results = [state[:-1].clone() for state in walk.states]
+            else:
+                results = [state.index_select(0, order) for state in walk.states[:count]]
+        ctx.set_materialize_grads(False)
+        if keep:
+            read = walk.layout.combine.kept | walk.layout.start.kept
+            kept = {value: array for value, array in arrays.items() if value in read}
+            ctx.plan, ctx.kept = plan, tuple(kept)
+            ctx.save_for_backward(*tensors, *walk.states, *kept.values())
+        return tuple(results)
+
+    @staticmethod
+    @untraced
+    def backward(ctx: Any, *gradients: Tensor | None) -> tuple[Tensor | None, ...]:
+        check_not_batched(*gradients)
+        plan, wanted = ctx.plan, ctx.needs_input_grad[2:]
+        saved: Any = contiguous(ctx.saved_tensors)
+        tensors, own = saved[: len(wanted)], saved[len(wanted) :]
+        if torch.is_grad_enabled():
+            with without_autocast(tensors[0].device.type):
+                plain = partial(run_plain, plan)
+                return None, None, *differentiable_gradients(plain, tensors, wanted, gradients)
+        parts, received = plan.recurrence.num_parts, contiguous(gradients)
+        with torch.cuda.device_of(tensors[0]):
+            walk = Walk(plan, tensors[0], own[:parts])
+            arrays = dict(zip(ctx.kept, own[parts:], strict=True)) | walk.arrays(backward=True)
+            given, needed = plan.divided(tensors), plan.divided(wanted)
+            return None, None, *_gradients(walk, arrays, given, needed, received)
+
+
+def _gradients(
+    walk: Walk,
+    arrays: Mapping[Value, Tensor],
+    given: Given,
+    needed: Given,
+    dresults: Sequence[Tensor | None],
+) -> list[Tensor | None]:
+    """The gradients of the tensors of a run, from those of its results."""
+    plan, program, found = walk.plan, walk.program, walk.plan.recurrence.differentiated
+    inputs = zip(given.inputs, plan.input_rows, needed.inputs, found.inputs, strict=True)
+    dinputs = [
+        _memory_of(walk, part, rows) if need and kind else None for part, rows, need, kind in inputs
+    ]
+    dstates = [walk.empty(walk.num_nodes) for _ in walk.states]
+    dstart: list[Tensor | None] = []
+    if not plan.start.given:
+        starts = zip(given.start, needed.start, found.start, strict=True)
+        dstart = [torch.empty_like(part) if need and kind else None for part, need, kind in starts]
+    accumulated = torch.zeros(max(program.num_accumulated, 1), **walk.options)
+    order = walk.source.argsort(stable=True)
+    numbers = torch.arange(walk.num_nodes + 1, device=order.device)
+    backward = Pass(
+        walk,
+        arrays,
+        given,
+        dresults=dresults,
+        given=_of_leaves(walk, dresults),
+        dstate=dstates,
+        dinputs=dinputs,
+        dinput_rows=plan.input_rows,
+        dstart_inputs=dstart,
+        acc=accumulated,
+        zeros=torch.zeros(plan.recurrence.size, **walk.options),
+        out=order,
+        out_first=torch.searchsorted(walk.source.index_select(0, order), numbers),
+        target=None if plan.slots is not None else plan.schedule.target - plan.schedule.num_leaves,
+    )
+    for rows in reversed(walk.levels):
+        backward.run("sources_backward", rows, SOURCE)
+        backward.run("nodes_backward", rows)
+    backward.run("inputs_backward", walk.inner)
+    backward.run("starts_backward", walk.leaves, SOURCE)
+    if plan.start.given:
+        dstart = [part[: plan.schedule.num_leaves] for part in dstates]
+    else:
+        backward.run("start_backward", walk.leaves)
+    constants = zip(given.constants, needed.constants, found.constants, strict=True)
+    dconstants = [
+        torch.zeros_like(part) if need and kind else None for part, need, kind in constants
+    ]
+    for (array, number), (first, width, _) in program.accumulators.items():
+        to = (dinputs if array == "dinputs" else dconstants)[number]
+        if to is not None and (array == "dconstants" or to.dim() == 1):
+            to.view(-1)[:width] += accumulated[first : first + width]
+    for term, sums in walk.layout.combine.gradients.weights:
+        to = dconstants[term.weight]
+        if to is not None:
+            of_sums = arrays[sums][:, : term.width]
+            factor = backward.factor(term, 0, len(of_sums))
+            to.narrow(1, term.column, term.rows.width).addmm_(of_sums.t(), factor)
+    return [*dinputs, *dstart, *dconstants]
+
+
+def _memory_of(walk: Walk, part: Tensor, rows: Tensor | None) -> Tensor:
+    """Memory for the gradient of an input: zeros if several nodes add to a row of it."""
+    if part.dim() == 1 or rows is not None:
+        return torch.zeros_like(part)
+    return walk.empty(walk.plan.schedule.num_inner, part.shape[1])
+
+
+def _of_leaves(walk: Walk, gradients: Sequence[Tensor | None]) -> list[Tensor]:
+    """The gradients of the results of leaves, by ordinal."""
+    schedule, found = walk.plan.schedule, []
+    for part in (*gradients, *[None] * (len(walk.states) - len(gradients))):
+        if part is None:
+            found.append(walk.empty(schedule.num_leaves).zero_())
+        elif walk.plan.num_results is None:
+            found.append(part[: schedule.num_leaves])
+        else:
+            found.append(part.index_select(0, schedule.nodes[: schedule.num_leaves]))
+    return found

@@ -1,0 +1,128 @@
+"""What the walks of generated code have in common: a run over a graph, and its arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from torch import Tensor
+from torch.nn import functional
+
+from graphsent.propagation.backends.levels import run_traced
+from graphsent.propagation.recurrence.evaluation import Evaluation, hoisted_inputs
+from graphsent.propagation.recurrence.recurrence import Recurrence
+from graphsent.propagation.schedule.schedule import Schedule
+from graphsent.propagation.schedule.slots import Slots
+
+
+class Start(NamedTuple):
+    """The states of leaves, or the inputs of ``start``.
+
+    Attributes:
+        tensors: inputs, (num_rows, width), or parts of states, (num_rows, size).
+        given: whether these are parts of states.
+        projected: number of outputs of a linear map that are the first input: its place is taken
+            by the input, weight and bias of this map. 0 if the first input is there itself.
+        rows: (num_leaves,) the row of each node, if nodes share rows.
+    """
+
+    tensors: Sequence[Tensor]
+    given: bool
+    projected: int
+    rows: Tensor | None
+
+
+class Given(NamedTuple):
+    """The tensors of a run; constants are those of ``combine``, then those of ``start``."""
+
+    inputs: Sequence[Tensor]
+    start: Sequence[Tensor]
+    constants: Sequence[Tensor]
+
+
+class Plan(NamedTuple):
+    """What the forward and the backward pass have in common.
+
+    Attributes:
+        recurrence: the recurrence of a node.
+        library: its compiled code.
+        schedule: on the device, with at least two levels.
+        slots: the predecessor in each slot, if predecessors are ordered.
+        start: states or inputs of the leaves, without the tensors.
+        input_rows: for each input (num_inner,) the row of each node, if nodes share rows.
+        num_results: number of parts of the states to return, by node; None: all, by ordinal.
+        counts: the numbers of inputs and of tensors of the start.
+    """
+
+    recurrence: Recurrence
+    library: Any
+    schedule: Schedule
+    slots: Slots | None
+    start: Start
+    input_rows: Sequence[Tensor | None]
+    num_results: int | None
+    counts: tuple[int, int]
+
+    def divided(self, tensors: Sequence[Any]) -> Given:
+        """Splits a flat sequence of tensors, or of something for each of them."""
+        inputs, start = self.counts
+        return Given(tensors[:inputs], tensors[inputs : inputs + start], tensors[inputs + start :])
+
+
+def planned(
+    recurrence: Recurrence,
+    library: Any,
+    schedule: Schedule,
+    slots: Slots | None,
+    start: Start,
+    inputs: Sequence[Tensor],
+    input_rows: Tensor | None,
+    parameters: Mapping[str, Tensor],
+    num_results: int | None,
+) -> tuple[Plan, list[Tensor]]:
+    """The plan of a run and its tensors, in order.
+
+    Args not described in :class:`Plan`:
+        inputs: of inner nodes, (num_inner, width), or (width,) for all of them.
+        input_rows: (num_inner,) the row of each node, if nodes share rows.
+        parameters: parameters and buffers by name.
+    """
+    combine, starting = recurrence.combine, recurrence.start
+    constants, tensors = combine.tensors(parameters), list(inputs)
+    tensors += hoisted_inputs(combine.hoisted, tensors, constants)
+    starts = list(start.tensors)
+    if start.given:  # nothing reads the constants of `start`
+        constants += [tensors[0].new_empty(0)] * len(starting.constants)
+    else:
+        of_start = starting.tensors(parameters)
+        starts += hoisted_inputs(starting.hoisted, starts, of_start)
+        constants += of_start
+    rows = [input_rows if part.dim() > 1 else None for part in tensors]
+    counts, kept = (len(tensors), len(starts)), start._replace(tensors=())
+    plan = Plan(recurrence, library, schedule, slots, kept, rows, num_results, counts)
+    return plan, [*tensors, *starts, *constants]
+
+
+def run_plain(plan: Plan, *tensors: Tensor) -> tuple[Tensor, ...]:
+    """The same run by operations of torch, which autograd differentiates."""
+    recurrence, schedule, given = plan.recurrence, plan.schedule, plan.divided(tensors)
+    inputs = [
+        part.expand(schedule.num_inner, -1) if rows is None else part.index_select(0, rows)
+        for part, rows in zip(given.inputs, plan.input_rows, strict=True)
+    ]
+    split = len(recurrence.combine.constants)
+    constants, of_start = given.constants[:split], given.constants[split:]
+    states = list(given.start)
+    start, count = plan.start, plan.start.projected
+    if count:
+        x, weight, bias, *others = states
+        made = functional.linear(x, weight[:count], bias[:count])
+        states = [recurrence.placed(made), *others]
+    if not start.given:
+        states = Evaluation(recurrence.start.results, of_start).at(states)
+    if start.rows is not None:
+        states = [part.index_select(0, start.rows) for part in states]
+    results = run_traced(recurrence, schedule, states, inputs, constants, plan.slots)
+    if plan.num_results is None:
+        return results
+    return tuple(map(schedule.by_node, results[: plan.num_results]))
