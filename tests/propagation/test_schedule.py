@@ -8,6 +8,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from on_gpu import needs_gpu
 from strategies import dependency_trees, trees
 
 from graphsent._dgl import dgl
@@ -237,7 +238,7 @@ def test_devices():
         assert getattr(moved, name).device.type == "meta"
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@needs_gpu
 def test_gpu():
     rng = random.Random(0)
     edges = [tuple(sorted(rng.sample(range(50), 2))) for _ in range(60)]

@@ -8,6 +8,7 @@ import warnings
 import pytest
 import torch
 from function_zoo import BUILTIN_MESSAGES, USER_DEFINED, Functions, random_graph, with_data
+from on_gpu import needs_gpu
 from torch.nn import functional
 
 from graphsent._dgl import dgl
@@ -168,7 +169,7 @@ def test_data_as_arguments():
     assert all(torch.equal(after[name], expected.ndata[name]) for name in after)
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@needs_gpu
 def test_data_on_the_gpu():
     graph, module = random_graph(6), Functions()
     functions = (module.weighted, module.attentive)

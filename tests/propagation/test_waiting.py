@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-
 import pytest
 import torch
 from function_zoo import BUILTIN_MESSAGES, USER_DEFINED, Functions, fn, random_graph
+from on_gpu import gpu_does_not_wait, needs_gpu
 from waiting import no_waiting
 
 from graphsent.propagation import prop_nodes_topo
 from graphsent.propagation.schedule.schedule import schedule_of
 
 NAMES = {"ids": lambda names: "-".join(map(str, names))}
-
-
-@contextmanager
-def gpu_does_not_wait():
-    torch.cuda.set_sync_debug_mode("error")
-    try:
-        yield
-    finally:
-        torch.cuda.set_sync_debug_mode("default")
 
 
 def run(functions, reverse=False, device="cpu", guard=no_waiting):
@@ -93,7 +83,7 @@ def test_operations_that_wait_are_caught(look):
         look(x)
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@needs_gpu
 @pytest.mark.parametrize("functions", USER_DEFINED, **NAMES)
 def test_on_a_gpu(functions):
     run(functions, device="cuda")  # loads kernels, allocates memory
