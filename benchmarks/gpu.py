@@ -1,11 +1,12 @@
-"""Time of an epoch of the N-ary Tree-LSTM on a GPU, against the launch overhead of its kernels.
+"""Steps of ``graphsent train --device cuda``, beside the CPU and the overhead of launches.
 
-    python benchmarks/gpu.py [--data-dir DATA] [--batch-size 256] [--epochs 5] [--dtype float32]
+    python benchmarks/gpu.py [--data-dir DATA] [--models treelstm,arnn] [--batch-sizes 25,256]
 
-Each step is a forward pass, a backward pass and an AdaGrad step; an epoch covers all trees of
-``sst/train.txt`` (or the embedded ``sentiment/train.txt``) with input size 300, hidden size 150 and
-fixed word vectors. Graphs and schedules are built beforehand. Kernels are counted by torch's
-profiler. The floor is the time of equally many minimal launches, back to back.
+Whole steps of the program: collating, Lightning's loop, model, loss, gradients and optimizers, on
+the next batches of a run after its first steps. The same batches with GRAPHSENT_KERNELS=0, level by
+level in torch, and on the CPU of the same machine, in one thread and in several. Steps over trees
+wait for launches rather than for arithmetic: so the number of kernels is counted by torch's
+profiler, and the floor is the time of equally many minimal launches, back to back.
 
 Exits with a message without a GPU.
 """
@@ -13,46 +14,30 @@ Exits with a message without a GPU.
 from __future__ import annotations
 
 import argparse
-import statistics
+import os
 import time
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
-from typing import Any
+from contextlib import closing
+from dataclasses import replace
+from typing import Any, NamedTuple
+from unittest.mock import patch
 
 import torch
-from harness.data import Corpus
-from harness.engines import Words
-from harness.model import LEARNING_RATE, Model
-from torch import Tensor
+from harness.options import MODELS, TREE_MODELS
+from harness.trainees import Portion, Trainee, examples_of, portions
+from harness.training import config_of
 from torch.autograd import DeviceType
 from torch.profiler import ProfilerActivity, profile
 
-from graphsent._dgl import dgl
-from graphsent.cells import NaryTreeLSTM
-from graphsent.propagation.schedule.schedule import schedule_of, to_device
+from graphsent.training import TrainingOptions
+from graphsent.training.setting import Setting, prepare
 
-SIZES = (300, 150)
+HEADER = """\
+| model | batch | GPU | in torch | CPU, 1 thread | {threads} threads | launches | floor |
+| --- | --- | --- | --- | --- | --- | --- | --- |"""
 SMALLEST_LAUNCHES = 2000
-
-
-class Trained(Words):
-    """A model on a device, with AdaGrad for all parameters but the word table."""
-
-    def __init__(self, model: Model, device: torch.device, dtype: torch.dtype) -> None:
-        super().__init__(model)
-        self.model.to(device, dtype)
-        parameters = [*self.model.cell.parameters(), *self.model.output.parameters()]
-        self.model.optimizer = torch.optim.Adagrad(parameters, LEARNING_RATE, foreach=True)
-
-    def states(self, graph: dgl.DGLGraph) -> tuple[Tensor, Tensor]:
-        """See ``TorchContender``."""
-        h, labels = super().states(graph)
-        return h, to_device(labels, h.device)
-
-    def epoch(self, graphs: Sequence[dgl.DGLGraph]) -> None:
-        """Takes one step per graph."""
-        for graph in graphs:
-            self.step(graph)
+TIMED = 5
+"""Steps in a round."""
 
 
 def num_kernels(events: Iterable[Any]) -> int:
@@ -66,15 +51,15 @@ def num_kernels(events: Iterable[Any]) -> int:
 
 def launches(function: Callable[[], None]) -> int:
     """Number of kernels, copies and fills that a function launches."""
-    with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as profiler:
+    with profile(activities=[ProfilerActivity.CUDA]) as profiler:
         function()
         torch.cuda.synchronize()
     return num_kernels(profiler.events())
 
 
-def seconds(function: Callable[[], None], device: torch.device) -> float:
+def seconds(function: Callable[[], None], device: str) -> float:
     """Seconds that a function takes until the device is done."""
-    finish = torch.cuda.synchronize if device.type == "cuda" else bool
+    finish = torch.cuda.synchronize if device == "cuda" else bool
     finish()
     start = time.perf_counter()
     function()
@@ -82,7 +67,7 @@ def seconds(function: Callable[[], None], device: torch.device) -> float:
     return time.perf_counter() - start
 
 
-def smallest_launch(device: torch.device) -> float:
+def smallest_launch(device: str) -> float:
     """Seconds per launch of a one-element kernel, over many launches in a row."""
     number = torch.zeros(1, device=device)
 
@@ -94,56 +79,71 @@ def smallest_launch(device: torch.device) -> float:
     return seconds(several, device) / SMALLEST_LAUNCHES
 
 
-def num_levels(graphs: Sequence[dgl.DGLGraph]) -> float:
-    """Average number of levels of a graph, without that of the leaves."""
-    return statistics.mean(schedule_of(graph).num_levels - 1 for graph in graphs)
+class Run(NamedTuple):
+    """How a run trains."""
+
+    device: str
+    threads: int = 1
+    kernels: str = "1"  # of GRAPHSENT_KERNELS
+
+    def measure(
+        self, setting: Setting, training: TrainingOptions, batches: Sequence[Portion], rounds: int
+    ) -> tuple[float, int]:
+        """Milliseconds per step, of the fastest round; launches in all of them.
+
+        Only the last ``TIMED`` batches are timed.
+        """
+        training = replace(training, device=self.device, num_threads=self.threads)
+        with (
+            patch.dict(os.environ, GRAPHSENT_KERNELS=self.kernels),
+            closing(Trainee(setting, training, self.device)) as trainee,
+        ):
+            for batch in batches[:-TIMED]:
+                trainee.step(batch)
+
+            def steps() -> None:
+                for batch in batches[-TIMED:]:
+                    trainee.step(batch)
+
+            fastest = min(seconds(steps, self.device) for _ in range(rounds))
+            count = launches(steps) if self.device == "cuda" else 0
+        return 1000 * fastest / TIMED, count
 
 
-def table(
-    model: Model,
-    graphs: Sequence[dgl.DGLGraph],
-    device: torch.device,
-    dtype: torch.dtype,
-    epochs: int,
-) -> str:
-    """The measurements in Markdown; a first epoch is not counted."""
-    levels, launch = num_levels(graphs), smallest_launch(device)
-    lines = [
-        f"smallest launch: {launch * 1e6:.2f} microseconds\n",
-        "| s/epoch | slowest | launches/batch | launches/level | floor, s |",
-        "| --- | --- | --- | --- | --- |",
-    ]
-    epoch = partial(Trained(model, device, dtype).epoch, graphs)
-    epoch()
-    times = [seconds(epoch, device) for _ in range(epochs)]
-    total = launches(epoch)
-    each = total / len(graphs)
-    lines.append(
-        f"| {statistics.median(times):.3f} | {max(times):.3f} | {each:.0f} "
-        f"| {each / levels:.1f} | {total * launch:.3f} |"
-    )
-    return "\n".join(lines)
+def row(setting: Setting, name: str, size: int, options: argparse.Namespace, launch: float) -> str:
+    """The measurements of one model, as a row of the table."""
+    examples = examples_of(setting)
+    training = replace(setting.config.training, batch_size=min(size, len(examples)))
+    batches = portions(examples, training, options.steps + TIMED)
+    runs = (Run("cuda"), Run("cuda", kernels="0"), Run("cpu"), Run("cpu", options.threads))
+    found = [run.measure(setting, training, batches, options.rounds) for run in runs]
+    count = found[0][1] / TIMED
+    times = [f"{milliseconds:.1f}" for milliseconds, _ in found]
+    floor = f"{1000 * count * launch:.1f}"
+    return f"| {' | '.join([name, str(training.batch_size), *times, f'{count:.0f}', floor])} |"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measures and prints."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data-dir", help="directory with sst/ (default: the embedded data)")
-    parser.add_argument("--batch-size", type=int, default=256)
-    parser.add_argument("--epochs", type=int, default=5)
-    parser.add_argument("--dtype", choices=("float32", "float64", "bfloat16"), default="float32")
+    parser.add_argument("--models", default=",".join(MODELS))
+    parser.add_argument("--batch-sizes", default="25,256", help="of models of trees")
+    parser.add_argument("--steps", type=int, default=30, help="before timing")
+    parser.add_argument("--rounds", type=int, default=3, help="the fastest counts")
+    parser.add_argument("--threads", type=int, default=8)
     options = parser.parse_args(arguments)
     if not torch.cuda.is_available():
         raise SystemExit("error: torch finds no GPU, there is nothing to measure")
-    device, dtype = torch.device("cuda"), getattr(torch, options.dtype)
-    corpus, size = Corpus(options.data_dir, 0), options.batch_size
-    starts = range(0, len(corpus.trees), size)
-    graphs = [corpus.batch(corpus.trees[first : first + size]).graph for first in starts]
-    torch.manual_seed(0)
-    model = Model(NaryTreeLSTM(*SIZES), len(corpus.vocab))
-    print(f"{torch.cuda.get_device_name(device)}, torch {torch.__version__}, {options.dtype}")
-    print(f"{len(corpus.trees)} trees, batches of {size}, {num_levels(graphs):.1f} levels each")
-    print(table(model, graphs, device, dtype, options.epochs))
+    launch = smallest_launch("cuda")
+    print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}; milliseconds per step;")
+    print(f"smallest launch: {launch * 1e6:.2f} microseconds\n")
+    print(HEADER.format(threads=options.threads), flush=True)
+    for name in options.models.split(","):
+        setting = prepare(config_of(name, options.data_dir), lambda line: None)
+        sizes = [int(each) for each in options.batch_sizes.split(",")]
+        for size in sizes if name in TREE_MODELS else [setting.config.training.batch_size]:
+            print(row(setting, name, size, options, launch), flush=True)
 
 
 if __name__ == "__main__":

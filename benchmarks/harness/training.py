@@ -43,7 +43,13 @@ def run_training(bench: Bench) -> None:
     """All requested models."""
     for name in bench.options.models:
         try:
-            setting = prepare(_config(bench, name), lambda line, name=name: bench.say(line))
+            config = config_of(
+                name,
+                bench.options.data_dir,
+                bench.options.vectors,
+                num_threads=bench.options.threads,
+            )
+            setting = prepare(config, lambda line, name=name: bench.say(line))
         except GraphsentError as error:
             bench.results.note(bench.section, f"{name} is left out: {error}")
             continue
@@ -53,17 +59,18 @@ def run_training(bench: Bench) -> None:
                 _compare(bench, name, setting, size, stack)
 
 
-def _config(bench: Bench, name: str) -> RunConfig:
-    options = bench.options
+def config_of(
+    name: str, data_dir: str | None, vectors: tuple[str, ...] = (), **options: Any
+) -> RunConfig:
+    """The configuration of a model's run with default options, or of a variant."""
     model, model_options, nodes = VARIANTS.get(name, (name, {}, "all"))
-    training = default_training(model)
     return RunConfig(
         TASKS.get(model, TASK),
         model,
         model_options=model_options,
-        data_dir=options.data_dir,
-        vectors=options.vectors,
-        training=replace(training, loss_nodes=nodes, num_threads=options.threads),
+        data_dir=data_dir,
+        vectors=vectors,
+        training=replace(default_training(model), loss_nodes=nodes, **options),
     )
 
 

@@ -36,31 +36,28 @@ def test_kernels_are_counted(gpu):
     assert gpu.num_kernels(events) == 2
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_table_has_time_launches_and_floor(gpu, tmp_path, dtype, monkeypatch):
+def test_the_table_has_a_row_per_model_and_batch_size(gpu, tmp_path, monkeypatch, capsys):
     write_treebank(tmp_path)
-    corpus = gpu.Corpus(tmp_path, 0)
-    graphs = [corpus.batch(corpus.trees).graph] * 2
-    monkeypatch.setattr(gpu, "launches", lambda epoch: epoch() or 600)
+    of_cpu = gpu.Run.measure
+
+    def measure(run, *arguments):
+        milliseconds, _ = of_cpu(run._replace(device="cpu"), *arguments)
+        return milliseconds, 3000 if run.device == "cuda" else 0
+
+    monkeypatch.setattr(gpu.Run, "measure", measure)
     monkeypatch.setattr(gpu, "smallest_launch", lambda device: 1e-5)
-    model = gpu.Model(gpu.NaryTreeLSTM(*gpu.SIZES), len(corpus.vocab))
-    text = gpu.table(model, graphs, torch.device("cpu"), dtype, 2)
-    assert "smallest launch: 10.00 microseconds" in text
-    by_levels = f"{300 / gpu.num_levels(graphs):.1f}"
-    epoch, slowest, *others = text.splitlines()[-1].strip("| ").split(" | ")
-    assert 0 < float(epoch) <= float(slowest)
-    assert others == ["300", by_levels, "0.006"]
-
-
-def test_steps_change_the_output_layer_and_not_the_word_table(gpu, tmp_path):
-    write_treebank(tmp_path)
-    corpus = gpu.Corpus(tmp_path, 0)
-    model = gpu.Model(gpu.NaryTreeLSTM(*gpu.SIZES), len(corpus.vocab))
-    trained = gpu.Trained(model, torch.device("cpu"), torch.float64)
-    trained.epoch([corpus.batch(corpus.trees).graph])
-    assert trained.model.output.weight.dtype == torch.float64
-    assert not torch.equal(trained.model.output.weight, model.output.weight.double())
-    assert torch.equal(trained.model.table.weight, model.table.weight.double())
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "a GPU")
+    options = ["--models=treelstm,kimcnn", "--batch-sizes=2,4", "--steps=1", "--rounds=1"]
+    gpu.main([f"--data-dir={tmp_path}", *options])
+    lines = capsys.readouterr().out.splitlines()
+    assert "smallest launch: 10.00 microseconds" in lines
+    rows = [line.strip("| ").split(" | ") for line in lines if line.startswith("|")][2:]
+    assert [row[:2] for row in rows[:2]] == [["treelstm", "2"], ["treelstm", "4"]]
+    assert [row[0] for row in rows[2:]] == ["kimcnn"]
+    for _, _, *times, count, floor in rows:
+        assert all(float(each) > 0 for each in times)
+        assert (count, floor) == ("600", "6.0")
 
 
 def test_smallest_launch(gpu):
