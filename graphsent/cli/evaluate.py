@@ -13,6 +13,7 @@ from typing import Any
 from graphsent._files import atomic_path
 from graphsent.cli import class_results
 from graphsent.cli.own_tasks import import_from_here
+from graphsent.cli.request import device_of
 from graphsent.cli.several_runs import table
 from graphsent.cli.usage import UsageError, check_target, counted, flag
 from graphsent.drawing import draw_confusion, write_page
@@ -48,6 +49,7 @@ def run(arguments: Any) -> None:
     kept = [file for path in paths for file in RunDirectory(path).files()]
     _check_targets(arguments, [*kept, run_set.config, run_set.results])
     _check_asked(arguments, several=run_set.exists)
+    device_of(arguments)  # before anything is read
     judged = [_judge(path, arguments, several=run_set.exists) for path in paths]
     _tell_changes(paths, judged)
     content = judged[0]
@@ -76,7 +78,7 @@ def _judge(path: Path, arguments: Any, *, several: bool) -> dict[str, Any]:
         config = _with_test(config, arguments)
     import_from_here(config.task, config.model, config.parser)
     model = load_model(path, arguments.encoder, model_class(config.model))
-    model.engine = arguments.engine
+    model.to(device_of(arguments)).engine = arguments.engine
     task, data = config.load_data(
         arguments.data_dir, (arguments.split,), model.label_names, held_out=run.read_splits()
     )

@@ -8,6 +8,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import torch
+
+from graphsent._devices import find_device
 from graphsent._files import recover
 from graphsent.cli.own_tasks import class_asked_for
 from graphsent.cli.sources import Source
@@ -18,7 +21,7 @@ from graphsent.models import Model
 from graphsent.models.base.hub import is_on_hub
 from graphsent.pretrained import PACKAGED, load
 
-__all__ = ["Request", "check_out", "load_requested", "request_of"]
+__all__ = ["Request", "check_out", "device_of", "load_requested", "request_of"]
 
 
 class Request(NamedTuple):
@@ -76,6 +79,8 @@ def request_of(arguments: Any) -> Request:
     """
     if arguments.workers is not None and not arguments.ray:
         raise UsageError("--workers needs --ray")
+    if arguments.ray and device_of(arguments).type != "cpu":
+        raise UsageError("--device: the workers of --ray run on CPUs")
     given = [] if arguments.run is None else [arguments.run, *arguments.inputs]
     run = given.pop(0) if given and not _is_input(given[0]) else None
     if run is not None and not is_on_hub(run):
@@ -125,9 +130,26 @@ def check_out(request: Request, arguments: Any) -> None:
 
 
 def load_requested(request: Request, arguments: Any, command: str) -> Model:
-    """Loads the model asked for."""
+    """Loads the model asked for, on the device asked for.
+
+    Raises:
+        UsageError: There is no such device.
+    """
+    device = device_of(arguments)
     if request.run is None:
         say(command, "no RUN given: using the bundled model of English sentiment")
     model = load(request.run, arguments.encoder, class_asked_for(arguments))
     model.engine = arguments.engine
-    return model
+    return model.to(device)
+
+
+def device_of(arguments: Any) -> torch.device:
+    """The device asked for.
+
+    Raises:
+        UsageError: There is no such device.
+    """
+    try:
+        return find_device(arguments.device)
+    except ValueError as error:
+        raise UsageError(f"--device: {error}") from None

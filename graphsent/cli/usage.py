@@ -20,6 +20,7 @@ from graphsent.cli.statuses import USAGE
 __all__ = [
     "CommandParser",
     "UsageError",
+    "add_device",
     "add_encoder",
     "add_encoding",
     "add_model_class",
@@ -155,6 +156,12 @@ class CommandParser(ArgumentParser):
         help_ = _HELP_ALL if self._common else "--help"
         print(f"{self.prog}: {line} (see {self.prog} {help_})", file=sys.stderr)
         raise SystemExit(USAGE)
+
+
+def add_device(parser: ArgumentParser) -> None:
+    """Declares ``--device``, on which a trained model runs."""
+    text = "Device: cpu, cuda, cuda:1, ... (default: cpu)."
+    parser.add_argument("--device", type=str, default="cpu", help=text)
 
 
 def add_encoder(parser: Any) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from graphsent._devices import find_device
 from graphsent.training.errors import TrainingError
 from graphsent.training.options import TrainingOptions
 
@@ -24,16 +25,13 @@ def trainer_devices(options: TrainingOptions) -> dict[str, Any]:
     """
     name, count = options.device, options.devices
     try:
-        device = torch.device(name)
-    except (RuntimeError, ValueError, OverflowError):
-        raise TrainingError(f"device: expected cpu, cuda or cuda:N, got {name!r}") from None
+        device = find_device(name)
+    except ValueError as error:
+        raise TrainingError(f"device: {error}") from None
     if device.type == "cpu":
         found: dict[str, Any] = {"accelerator": "cpu", "devices": count}
     else:
-        first = device.index or 0
-        num_gpus = torch.cuda.device_count()
-        if device.type != "cuda" or first >= num_gpus:
-            raise TrainingError(f"device: {name} is not available; torch sees {num_gpus} GPUs")
+        first, num_gpus = device.index or 0, torch.cuda.device_count()
         if first + count > num_gpus:
             raise TrainingError(
                 f"devices: expected at most {num_gpus - first} starting at {name}, got {count}; "

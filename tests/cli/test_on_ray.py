@@ -151,6 +151,7 @@ def test_results_go_to_a_separate_directory(trained, shards, capsys, unmapped):
 
 def test_a_model_that_cannot_read_the_files_is_a_usage_error(trained, tmp_path):
     arguments = {
+        "device": "cpu",
         "encoder": None,
         "engine": "auto",
         "format": "text",

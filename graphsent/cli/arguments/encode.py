@@ -24,6 +24,7 @@ from typing import Any
 
 from graphsent.cli.declared import constant
 from graphsent.cli.usage import (
+    add_device,
     add_encoder,
     add_encoding,
     add_model_class,
@@ -55,6 +56,7 @@ def add_arguments(parser: Any) -> None:
     add("--unknown", action="store_true", help=text)
     add("--batch-size", type=int, default=32, help="Inputs per batch (default: 32).")
     add("--engine", choices=_ENGINES, default="auto", help="Propagation engine (default: auto).")
+    add_device(parser)
     add_ray(parser)
     add_encoder(parser)
     add_model_class(parser)

@@ -19,7 +19,7 @@ from __future__ import annotations
 from typing import Any
 
 from graphsent.cli.declared import constant
-from graphsent.cli.usage import add_encoder
+from graphsent.cli.usage import add_device, add_encoder
 
 __all__ = ["add_arguments"]
 
@@ -63,6 +63,7 @@ def add_arguments(parser: Any) -> None:
     parser.add_argument(
         "--engine", choices=_ENGINES, default="auto", help="Propagation engine (default: auto)."
     )
+    add_device(parser)
     parser.add_argument(
         "--confusion",
         type=str,

@@ -62,6 +62,7 @@ from typing import Any
 
 from graphsent.cli.declared import constant
 from graphsent.cli.usage import (
+    add_device,
     add_encoder,
     add_encoding,
     add_model_class,
@@ -112,6 +113,7 @@ def add_arguments(parser: Any) -> None:
     )
     add("--batch-size", type=int, default=64, help="Inputs per batch (default: 64).")
     add("--engine", choices=_ENGINES, default="auto", help="Propagation engine (default: auto).")
+    add_device(parser)
     add_ray(parser)
     add_encoder(parser)
     add_model_class(parser)
