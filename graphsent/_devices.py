@@ -15,9 +15,9 @@ def find_device(name: str) -> torch.device:
         device = torch.device(name)
     except (RuntimeError, ValueError, OverflowError):
         raise ValueError(f"expected cpu, cuda or cuda:N, got {name!r}") from None
+    if device.type == "cpu":
+        return device
     num_gpus = torch.cuda.device_count()
-    # Torch reads cuda:128 as -128.
-    is_gpu = device.type == "cuda" and 0 <= (device.index or 0) < num_gpus
-    if device.type != "cpu" and not is_gpu:
+    if device.type != "cuda" or not 0 <= (device.index or 0) < num_gpus:  # cuda:128 is read as -128
         raise ValueError(f"{name} is not available; torch sees {num_gpus} GPUs")
     return device

@@ -63,7 +63,7 @@ def find_recurrence(
     real = [part for part in parameters.values() if part.is_floating_point()]
     kinds = {(part.dtype, part.device) for part in real}  # other buffers may be counts
     if len(kinds) > 1 or any(device != like.device for _, device in kinds):
-        return "parameters have different dtypes or are on different devices"
+        return "parameters have different dtypes, or are not all on the device of the inputs"
     dtype = next(iter(kinds))[0] if kinds else like.dtype
     recurrence = recurrence_of(cell, dtype, extra_widths, num_slots)
     if isinstance(recurrence, str):

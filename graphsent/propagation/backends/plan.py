@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from torch import Tensor
 from torch.nn import functional
 
+from graphsent.propagation.autocast import without_autocast
 from graphsent.propagation.backends.levels import run_traced
+from graphsent.propagation.gradients import differentiable_gradients
 from graphsent.propagation.recurrence.evaluation import Evaluation, hoisted_inputs
 from graphsent.propagation.recurrence.recurrence import Recurrence
 from graphsent.propagation.schedule.schedule import Schedule
@@ -101,6 +104,14 @@ def planned(
     counts, kept = (len(tensors), len(starts)), start._replace(tensors=())
     plan = Plan(recurrence, library, schedule, slots, kept, rows, num_results, counts)
     return plan, [*tensors, *starts, *constants]
+
+
+def plain_gradients(
+    plan: Plan, tensors: Sequence[Tensor], wanted: Sequence[bool], gradients: Sequence[Any]
+) -> list[Tensor | None]:
+    """Differentiable gradients of the tensors of a run: it is repeated by operations of torch."""
+    with without_autocast(tensors[0].device.type):
+        return differentiable_gradients(partial(run_plain, plan), tensors, wanted, gradients)
 
 
 def run_plain(plan: Plan, *tensors: Tensor) -> tuple[Tensor, ...]:

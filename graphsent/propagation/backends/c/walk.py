@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import torch
@@ -13,9 +12,8 @@ from torch.autograd import Function
 
 from graphsent.kernels.library import contiguous, needs_gradients, threads_for
 from graphsent.kernels.structures import Walk, address_of
-from graphsent.propagation.autocast import without_autocast
-from graphsent.propagation.backends.plan import Given, Plan, run_plain
-from graphsent.propagation.gradients import check_not_batched, differentiable_gradients
+from graphsent.propagation.backends.plan import Given, Plan, plain_gradients
+from graphsent.propagation.gradients import check_not_batched
 from graphsent.propagation.memory import empty
 from graphsent.propagation.untraced import untraced
 
@@ -105,9 +103,8 @@ class _Generated(Function):
         check_not_batched(*gradients)
         plan, wanted = ctx.plan, ctx.needs_input_grad[2:]
         if torch.is_grad_enabled():
-            tensors, plain = ctx.saved_tensors[:-1], partial(run_plain, plan)
-            with without_autocast("cpu"):
-                return None, None, *differentiable_gradients(plain, tensors, wanted, gradients)
+            tensors = ctx.saved_tensors[:-1]
+            return None, None, *plain_gradients(plan, tensors, wanted, gradients)
         *tensors, kept = contiguous(ctx.saved_tensors)
         given, needed = plan.divided(tensors), plan.divided(wanted)
         like: Any = tensors[0]

@@ -30,10 +30,10 @@ class Module:
 
     def __init__(self, text: str) -> None:
         major, minor = torch.cuda.get_device_capability()
-        self.code = compiled(text, f"--gpu-architecture=sm_{major}{minor}")
+        code = compiled(text, f"sm_{major}{minor}")
         self._driver, self._module = _driver(), ctypes.c_void_p()
         torch.cuda.current_stream().synchronize()  # makes the context of the device current
-        _check(self._driver.cuModuleLoadData(ctypes.byref(self._module), self.code), "load")
+        _check(self._driver.cuModuleLoadData(ctypes.byref(self._module), code), "load")
         self._kernels: dict[str, ctypes.c_void_p] = {}
 
     @staticmethod
@@ -72,7 +72,7 @@ class Module:
 
 
 def compiled(text: str, architecture: str) -> bytes:
-    """Machine code, or PTX for a virtual architecture (``compute_..``).
+    """Machine code for an architecture, such as ``sm_90``.
 
     Raises:
         CudaError: there is no NVRTC, or the source has errors.
@@ -81,12 +81,12 @@ def compiled(text: str, architecture: str) -> bytes:
     nothing = (ctypes.byref(program), text.encode(), b"recurrence.cu", 0, None, None)
     _check(nvrtc.nvrtcCreateProgram(*nothing), "create a program")
     try:
-        options = [option.encode() for option in (*_OPTIONS, architecture)]
+        options = [option.encode() for option in (*_OPTIONS, f"-arch={architecture}")]
         array = (ctypes.c_char_p * len(options))(*options)
         if nvrtc.nvrtcCompileProgram(program, len(options), array):
             log = _output(program, "ProgramLog").decode(errors="replace")
             raise CudaError(" ".join(log.rstrip("\0").split())[:2000])
-        return _output(program, "PTX" if "compute_" in architecture else "CUBIN")
+        return _output(program, "CUBIN")
     finally:
         nvrtc.nvrtcDestroyProgram(ctypes.byref(program))
 

@@ -21,19 +21,13 @@ _PLACES = ("nodes", "first_edge", "rows", "target", "out_first", "out")
 _ROWS = ("zeros", "acc", "projected", "dprojected")
 
 
-class Kernel(NamedTuple):
-    """A kernel by name; a block of threads for each row."""
-
-    name: str
-
-
 class Program(NamedTuple):
     """The CUDA of a recurrence.
 
     Attributes:
         layout: its arrays.
         text: the source.
-        steps: kernels and products by function, in order.
+        steps: names of kernels, and products, by function, in order.
         fields: names of the fields of ``struct own``, 8 bytes each, with the number of each.
         accumulators: see :class:`~graphsent.propagation.backends.c.source.Passes`.
         num_accumulated: how many numbers they have together.
@@ -42,7 +36,7 @@ class Program(NamedTuple):
 
     layout: Layout
     text: str
-    steps: dict[str, list[Kernel | Value]]
+    steps: dict[str, list[str | Value]]
     fields: dict[str, int]
     accumulators: dict[tuple[str, int], Accumulator]
     num_accumulated: int
@@ -52,14 +46,14 @@ class Program(NamedTuple):
 def program_of(layout: Layout, dtype: torch.dtype) -> Program:
     """The CUDA of a recurrence with this layout."""
     passes = Passes(layout)
-    steps: dict[str, list[Kernel | Value]] = {}
+    steps: dict[str, list[str | Value]] = {}
     kernels = ""
     for function, pieces in passes.of_rows().items():
         steps[function] = []
         for number, piece in enumerate(pieces):
             if isinstance(piece, str) and piece:
                 name = f"{function}_{number}"
-                steps[function].append(Kernel(name))
+                steps[function].append(name)
                 kernels += _kernel(name, piece)
             elif not isinstance(piece, str):
                 steps[function].append(piece)

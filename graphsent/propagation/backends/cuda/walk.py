@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import torch
@@ -16,11 +16,9 @@ from torch import Tensor
 from torch.autograd import Function
 
 from graphsent.kernels.library import contiguous, needs_gradients
-from graphsent.propagation.autocast import without_autocast
 from graphsent.propagation.backends.c.layout import EDGE, NODE, SOURCE
-from graphsent.propagation.backends.cuda.source import Kernel
-from graphsent.propagation.backends.plan import Given, Plan, run_plain
-from graphsent.propagation.gradients import check_not_batched, differentiable_gradients
+from graphsent.propagation.backends.plan import Given, Plan, plain_gradients, run_plain
+from graphsent.propagation.gradients import check_not_batched
 from graphsent.propagation.recurrence.expressions import Domain, Term, Value
 from graphsent.propagation.untraced import untraced
 
@@ -152,9 +150,9 @@ class Pass:
         """Runs a function of rows: its kernels and products, in order."""
         first, last = rows.of(domain)
         for step in self.walk.program.steps[function] if last > first else ():
-            if isinstance(step, Kernel):
+            if isinstance(step, str):
                 sizes = last - first, self.walk.program.threads
-                self.module.launch(step.name, *sizes, self.fields, first, self.stream)
+                self.module.launch(step, *sizes, self.fields, first, self.stream)
             else:
                 self._multiply(step, rows)
 
@@ -260,9 +258,7 @@ class _Generated(Function):
         saved: Any = contiguous(ctx.saved_tensors)
         tensors, own = saved[: len(wanted)], saved[len(wanted) :]
         if torch.is_grad_enabled():
-            with without_autocast(tensors[0].device.type):
-                plain = partial(run_plain, plan)
-                return None, None, *differentiable_gradients(plain, tensors, wanted, gradients)
+            return None, None, *plain_gradients(plan, tensors, wanted, gradients)
         parts, received = plan.recurrence.num_parts, contiguous(gradients)
         with torch.cuda.device_of(tensors[0]):
             walk = Walk(plan, tensors[0], own[:parts])
