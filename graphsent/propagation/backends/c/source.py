@@ -9,7 +9,7 @@ from graphsent.kernels.structures import Walk, layout_in_c
 from graphsent.propagation.backends.c.layout import EDGE, NODE, SOURCE, Layout
 from graphsent.propagation.backends.c.lowering import Lowered, width_of
 from graphsent.propagation.backends.c.products import Products
-from graphsent.propagation.backends.c.steps import ZEROS, Piece, Steps, over_edges, over_rows
+from graphsent.propagation.backends.c.steps import ZEROS, Body, Piece, Steps, over_edges, over_rows
 from graphsent.propagation.recurrence.differentiation import Share
 from graphsent.propagation.recurrence.expressions import Domain
 
@@ -197,7 +197,7 @@ class Passes:
         """Loops that add gradients to a row and store it in another; empty without gradients."""
         text, at = "", 0
         for first, ref, _ in shares:
-            body = self.steps.body(self.layout.combine, skip_back=starts)
+            body = Body(self.layout, self.layout.combine, skip_back=starts)
             name = body.code(ref)
             if name == ZEROS:
                 continue
@@ -269,7 +269,7 @@ class Passes:
         return text
 
     def _added_up(self, lowered: Lowered, share: Share, to: str) -> str:
-        body, row = self.steps.body(lowered), f"{to} + {share.first}"
+        body, row = Body(self.layout, lowered), f"{to} + {share.first}"
         return body.added(body.code(share.ref), share.ref.width, row)
 
     def _accumulator(self, array: str, number: int, width: int, only: str = "") -> str:

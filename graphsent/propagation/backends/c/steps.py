@@ -6,7 +6,7 @@ calls. Products divide it into pieces, since there they are operations of their 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 from math import isfinite, isnan
 
@@ -34,18 +34,14 @@ class Body:
     """The body of a loop over columns: declarations of rows, and of vectors.
 
     Args:
-        address: returns the address of a row of a given value, or of one with an array.
-        arrays: the values with arrays.
-        skip: whether a value counts as zeros.
+        layout: the arrays of values.
+        lowered: the function that the values belong to.
+        skip_back: whether gradients of products of states in slots count as zeros.
     """
 
-    def __init__(
-        self,
-        address: Callable[[Value], str],
-        arrays: set[Value],
-        skip: Callable[[Value], bool] = lambda value: False,
-    ) -> None:
-        self.address, self.arrays, self.skip = address, arrays, skip
+    def __init__(self, layout: Layout, lowered: Lowered, *, skip_back: bool = False) -> None:
+        self.layout, self.lowered, self.skip_back = layout, lowered, skip_back
+        self.arrays = lowered.forward | lowered.backward
         self.rows: dict[Value, str] = {}
         self.spread: dict[tuple[Value, int], str] = {}
         self.vectors: dict[tuple, str] = {}
@@ -56,7 +52,7 @@ class Body:
         """The name of a pointer to a row of a value."""
         if value not in self.rows:
             name = self.rows[value] = f"a{value.number}"
-            self.before.append(f"const real *{name} = {self.address(value)};")
+            self.before.append(f"const real *{name} = {self.layout.address(self.lowered, value)};")
         return self.rows[value]
 
     def code(self, ref: Ref) -> str:
@@ -64,7 +60,7 @@ class Body:
         value = ref.value
         if value.op == "number":
             return f"all({_number(value.data)})"
-        if self.skip(value):
+        if self.skip_back and value.op == "back" and self.layout.of_slot(value.data):
             return ZEROS
         key = (value, ref.first, ref.spread)
         if key not in self.vectors:
@@ -145,15 +141,6 @@ class Steps:
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
 
-    def body(self, lowered: Lowered, skip_back: bool = False) -> Body:
-        """An empty body; ``skip_back``: without gradients of products of states in slots."""
-
-        def skip(value: Value) -> bool:
-            return skip_back and value.op == "back" and self.layout.of_slot(value.data)
-
-        arrays = lowered.forward | lowered.backward
-        return Body(lambda value: self.layout.address(lowered, value), arrays, skip)
-
     def made(self, lowered: Lowered, values: Sequence[Value]) -> list[Piece]:
         """Computes values for the rows from ``first`` to ``last``, in order."""
         pieces: list[Piece] = []
@@ -166,7 +153,7 @@ class Steps:
         """Stores columns side by side in a row, beginning at column ``first``."""
         text = ""
         for ref in refs:
-            body = self.body(lowered)
+            body = Body(self.layout, lowered)
             text += body.stored(body.code(ref), ref.width, f"{to} + {first}")
             first += ref.width
         return text
@@ -186,7 +173,7 @@ class Steps:
         to = self.layout.address(lowered, value)
         if value.op == "pack":
             return self.stored(lowered, value.args, to)
-        body = self.body(lowered)
+        body = Body(self.layout, lowered)
         if value.op == "rowsum" or value.op in OVER_EDGES:
             names = [body.code(arg) for arg in value.args]
             return getattr(self, f"_{value.op}")(value, body, *names, to)
