@@ -12,7 +12,7 @@ typedef real vec;
 #define KERNEL extern "C" __global__ void
 #endif
 
-enum { LANES = 1, PROJECTED = 0 };  // torch projects the inputs of leaves
+enum { PROJECTED = 0 };  // torch projects the inputs of leaves
 
 #define PADDED(n) (n)
 #define all(x) ((real)(x))
@@ -62,8 +62,6 @@ static __device__ inline void clear_row(real *to, int size) {
 
 static __device__ inline int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
-static __device__ inline real at_least(real a, real b) { return a >= b; }
-
 static __device__ inline real first_of_largest(real a, real b) {
   return (a >= b) | (a != a) ? a : b;
 }
@@ -81,14 +79,3 @@ static __device__ inline real square_root(real x) { return sqrt(x); }
 static __device__ inline real logarithm(real x) { return log(x); }
 
 static __device__ inline real log_of_1_plus(real x) { return log1p(x); }
-
-// The row of an input for a node.
-#define input_at(w, n, row) \
-  (w->inputs[n] + (w->input_rows[n] ? w->input_rows[n][row] : (row)) * w->input_strides[n])
-
-// The gradient of the result of an inner node, or zeros.
-#define given_at(w, part, row, size, zeros)                                                \
-  (w->dresults[part]                                                                       \
-       ? w->dresults[part] +                                                               \
-             (w->nodes ? w->nodes[w->num_leaves + (row)] : w->num_leaves + (row)) * (size) \
-       : zeros)

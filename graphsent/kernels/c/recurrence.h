@@ -49,11 +49,6 @@ static inline int64_t row_at(const struct walk *w, int64_t ordinal) {
   return w->leaf_rows ? w->leaf_rows[ordinal] : ordinal;
 }
 
-static inline const real *input_at(const struct walk *w, int64_t n, int64_t row) {
-  const int64_t *rows = w->input_rows[n];
-  return w->inputs[n] + (rows ? rows[row] : row) * w->input_strides[n];
-}
-
 // Sorts a list of rows: the order, and the beginning of each row in it.
 static void order_by_row(const int64_t *rows, int64_t length, int64_t num_rows, int64_t *first,
                          int64_t *order) {
@@ -95,14 +90,6 @@ static void take_gradients(const struct walk *w, int part, real *to, int64_t siz
   }
 }
 
-// The gradient of the result of an inner node, or zeros.
-static inline const real *given_at(const struct walk *w, int part, int64_t row, int64_t size,
-                                   const real *zeros) {
-  if (!w->dresults[part]) return zeros;
-  const int64_t ordinal = w->num_leaves + row;
-  return w->dresults[part] + (w->nodes ? w->nodes[ordinal] : ordinal) * size;
-}
-
 // Adds up the threads' results for a row, which are `apart` numbers from each other.
 static void add_up(real *to, const real *found, int64_t apart, int64_t width, int64_t thread,
                    int64_t threads) {
@@ -110,11 +97,6 @@ static void add_up(real *to, const real *found, int64_t apart, int64_t width, in
   const int64_t end = share_lanes(width, thread + 1, threads);
   memcpy(to + from, found + from, (end - from) * sizeof(real));
   for (int64_t n = 1; n < threads; n++) add(to, found + n * apart, from, end);
-}
-
-static inline vec at_least(vec a, vec b) {
-  const vec one = all(1);
-  return choose(a >= b, one, all(0));
 }
 
 static inline vec first_of_largest(vec a, vec b) { return choose((a >= b) | (a != a), a, b); }

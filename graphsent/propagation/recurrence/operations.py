@@ -72,7 +72,9 @@ OPERATIONS = {
         _largest_gradients,
     ),
     "step": Operation(  # 1 if the first argument is at least the second, else 0
-        lambda a, b: (a >= b).to(a.dtype), "at_least({}, {})".format, lambda *_: (None, None)
+        lambda a, b: (a >= b).to(a.dtype),
+        "choose({} >= {}, all(1), all(0))".format,
+        lambda *_: (None, None),
     ),
     "where": Operation(  # the second argument if the first is not 0, else the third
         lambda condition, a, b: torch.where(condition != 0, a, b),

@@ -124,7 +124,9 @@ class Layout:
                 if value.data:
                     return given
                 return f"(w->num_projected ? s->projected + r * PROJECTED : {given})"
-            return f"input_at(w, {value.data}, r)"
+            rows = f"w->input_rows[{value.data}]"
+            row = f"({rows} ? {rows}[r] : r) * w->input_strides[{value.data}]"
+            return f"w->inputs[{value.data}] + {row}"
         if value.op == "constant":
             return f"w->constants[{self.constant(lowered, value.data)}]"
         if value.op == "state":

@@ -161,9 +161,10 @@ class Passes:
 
     def _state_gradients(self, *, starts: bool) -> str:
         """Computes gradients of states, of inner nodes or of starts, from those of successors."""
-        text = ""
+        text, ordinal = "", "w->num_leaves + q - w->num_starts"
         for number in range(self.layout.recurrence.num_parts):
-            given = f"given_at(w, {number}, q - w->num_starts, SIZE, s->zeros)"
+            row = f"w->dresults[{number}] + (w->nodes ? w->nodes[{ordinal}] : {ordinal}) * SIZE"
+            given = f"w->dresults[{number}] ? {row} : s->zeros"
             given = f"s->given[{number}] + q * SIZE" if starts else given
             slotted = self.layout.slotted
             added = self._of_slots(number, starts) if slotted else self._of_edges(number)
