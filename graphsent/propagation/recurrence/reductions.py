@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from graphsent.propagation.recurrence.expressions import Domain, Ref, common_domain
+from graphsent.propagation.recurrence.expressions import Domain, Ref
 from graphsent.propagation.recurrence.pointwise import POINTWISE, maximum, minimum
 from graphsent.propagation.recurrence.symbols import (
     CHILDREN,
@@ -43,19 +43,14 @@ def dim_of(a: Symbol, dim: Any) -> int:
 @_register("sum")
 def _sum(tracer: Tracer, a: Symbol, dim: Any = None, keepdim: bool = False) -> Symbol:
     dim = dim_of(a, dim)
-    if a.shape[dim] is CHILDREN:
-        return _over_edges(tracer, "sum", a, dim, keepdim)
     if dim == a.dim() - 1 and a.codes.shape[dim] > FEW:
         return sums(tracer, a, keepdim=keepdim)
-    return _chain(tracer, a, dim, keepdim, partial(tracer.pointwise, "add"))
+    return _reduced(tracer, "sum", "add", a, dim, keepdim)
 
 
 @_register("prod")
 def _prod(tracer: Tracer, a: Symbol, dim: Any = None, keepdim: bool = False) -> Symbol:
-    dim = dim_of(a, dim)
-    if a.shape[dim] is CHILDREN:
-        return _over_edges(tracer, "prod", a, dim, keepdim)
-    return _chain(tracer, a, dim, keepdim, partial(tracer.pointwise, "mul"))
+    return _reduced(tracer, "prod", "mul", a, dim_of(a, dim), keepdim)
 
 
 @_register("mean")
@@ -80,10 +75,7 @@ class _Largest(NamedTuple):
 def _max(tracer: Tracer, a: Symbol, dim: Any = None, keepdim: bool = False) -> Any:
     if is_a(dim, (Symbol, Tensor)):
         return maximum(tracer, a, dim)
-    dim = dim_of(a, dim)
-    if a.shape[dim] is CHILDREN:
-        return _Largest(_over_edges(tracer, "max", a, dim, keepdim))
-    return _Largest(_chain(tracer, a, dim, keepdim, partial(tracer.pointwise, "maximum")))
+    return _Largest(_reduced(tracer, "max", "maximum", a, dim_of(a, dim), keepdim))
 
 
 @_register("amax")
@@ -117,7 +109,7 @@ def _softmax(
     if a.codes.shape[dim] > 4 * FEW:
         raise Untraceable(f"it takes the softmax of {a.codes.shape[dim]} columns")
     # The result does not depend on the number subtracted, so it needs no gradient.
-    highest = _chain(tracer, a, dim, True, partial(tracer.pointwise, "maximum"))
+    highest = _reduced(tracer, "max", "maximum", a, dim, True)
     exponentials = (a - _fixed(tracer, highest)).exp()
     return exponentials / _sum(tracer, exponentials, dim, True)
 
@@ -194,10 +186,11 @@ def sums(tracer: Tracer, a: Symbol, *, keepdim: bool) -> Symbol:
     return unsqueeze(tracer, summed, -1) if keepdim else summed
 
 
-def _chain(
-    tracer: Tracer, a: Symbol, dim: int, keepdim: bool, combine: Callable[[Any, Any], Symbol]
-) -> Symbol:
-    total = reduce(combine, _parts(tracer, a, dim))
+def _reduced(tracer: Tracer, op: str, pointwise: str, a: Symbol, dim: int, keepdim: bool) -> Symbol:
+    """``op`` over the predecessors, or a chain of pointwise operations over few columns."""
+    if a.shape[dim] is CHILDREN:
+        return _over_edges(tracer, op, a, dim, keepdim)
+    total = reduce(partial(tracer.pointwise, pointwise), _parts(tracer, a, dim))
     return unsqueeze(tracer, total, dim) if keepdim else total
 
 
@@ -215,7 +208,7 @@ def _over_edges(tracer: Tracer, op: str, a: Symbol, dim: int, keepdim: bool) -> 
     domain = Domain.EDGE if op == "softmax" else Domain.NODE
 
     def make(ref: Ref) -> Ref:
-        if common_domain([ref.value.domain]) in (Domain.CONSTANT, Domain.NODE):
+        if ref.value.domain in (Domain.CONSTANT, Domain.NODE):
             raise Untraceable("it reduces over predecessors a tensor that is the same for all")
         return tracer.expressions.make(op, domain, ref.width, (ref,)).ref()
 
