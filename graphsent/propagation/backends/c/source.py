@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from graphsent.kernels.structures import Walk, layout_in_c
 from graphsent.propagation.backends.c.layout import EDGE, NODE, SOURCE, Layout
@@ -69,10 +68,12 @@ def _projected(layout: Layout) -> str:
 def _of_all(passes: Passes, products: Products) -> dict[str, str]:
     """Bodies of the functions of all rows by name; those of a block are already written."""
     summed = ""
-    for (array, number), (first, width, only) in passes.accumulators.items():
-        to = f"w->{array}[{number}]"
+    for (array, number), (first, width) in passes.accumulators.items():
+        to, shared = f"w->{array}[{number}]", ""
+        if array == "dinputs":  # an input may have a row for each node
+            shared = f" && !w->input_strides[{number}]"
         summed += (
-            f"  if ({to}{only}) add_up({to}, s->all_acc + {first}, ACCUMULATED, {width}, "
+            f"  if ({to}{shared}) add_up({to}, s->all_acc + {first}, ACCUMULATED, {width}, "
             "s->thread, s->threads);\n"
         )
     return {
@@ -82,20 +83,6 @@ def _of_all(passes: Passes, products: Products) -> dict[str, str]:
         "pack_forward": products.pack(back=False),
         "pack_backward": products.pack(back=True),
     }
-
-
-class Accumulator(NamedTuple):
-    """Where the gradient of a row shared by all nodes is added up.
-
-    Attributes:
-        first: its place among the accumulated numbers.
-        width: number of columns.
-        only: a further condition for it, as C code.
-    """
-
-    first: int
-    width: int
-    only: str
 
 
 def _functions(arguments: str, head: str, bodies: dict[str, str]) -> str:
@@ -108,13 +95,16 @@ class Passes:
     """Writes the functions of the two passes over a walk.
 
     Attributes:
-        accumulators: by array of the walk and number in it, once :meth:`of_rows` has been called.
+        accumulators: where gradients of rows shared by all nodes are added up: by array of the walk
+            and number in it, the place among the accumulated numbers, and the number of columns;
+            once :meth:`of_rows` has been called.
+        num_accumulated: how many numbers they have together.
     """
 
     def __init__(self, layout: Layout) -> None:
         self.layout, self.steps = layout, Steps(layout)
         self.num_accumulated = 0
-        self.accumulators: dict[tuple[str, int], Accumulator] = {}
+        self.accumulators: dict[tuple[str, int], tuple[int, int]] = {}
 
     def of_rows(self) -> dict[str, list[Piece]]:
         """Bodies of the functions of a block of rows by name, in pieces."""
@@ -215,7 +205,7 @@ class Passes:
             width = lowered.input_width(number)
             to, rows = f"w->dinputs[{number}]", f"w->dinput_rows[{number}]"
             own = self._filled(lowered, shares, f"{to} + r * {width}", str(width))
-            alone = self._accumulator("dinputs", number, width, f" && !w->input_strides[{number}]")
+            alone = self._accumulator("dinputs", number, width)
             shared = f"({rows} ? {to} + {rows}[r] * {width} : {alone})"
             added = "".join(self._added_up(lowered, share, shared) for share in shares)
             text += (
@@ -273,12 +263,12 @@ class Passes:
         body, row = Body(self.layout, lowered), f"{to} + {share.first}"
         return body.added(body.code(share.ref), share.ref.width, row)
 
-    def _accumulator(self, array: str, number: int, width: int, only: str = "") -> str:
+    def _accumulator(self, array: str, number: int, width: int) -> str:
         """The address where a thread accumulates the gradient of a row shared by all nodes."""
         if (array, number) not in self.accumulators:
-            self.accumulators[array, number] = Accumulator(self.num_accumulated, width, only)
+            self.accumulators[array, number] = self.num_accumulated, width
             self.num_accumulated += width
-        return f"s->acc + {self.accumulators[array, number].first}"
+        return f"s->acc + {self.accumulators[array, number][0]}"
 
 
 def _copied(to: str, given: str, first: int, last: int | str) -> str:

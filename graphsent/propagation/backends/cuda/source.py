@@ -9,7 +9,7 @@ from typing import NamedTuple
 import torch
 
 from graphsent.propagation.backends.c.layout import Layout
-from graphsent.propagation.backends.c.source import Accumulator, Passes
+from graphsent.propagation.backends.c.source import Passes
 from graphsent.propagation.recurrence.expressions import Value
 
 MOST_THREADS = 256
@@ -29,8 +29,7 @@ class Program(NamedTuple):
         text: the source.
         steps: names of kernels, and products, by function, in order.
         fields: names of the fields of ``struct own``, 8 bytes each, with the number of each.
-        accumulators: see :class:`~graphsent.propagation.backends.c.source.Passes`.
-        num_accumulated: how many numbers they have together.
+        accumulators, num_accumulated: see :class:`~graphsent.propagation.backends.c.source.Passes`.
         threads: threads per block, a power of 2.
     """
 
@@ -38,7 +37,7 @@ class Program(NamedTuple):
     text: str
     steps: dict[str, list[str | Value]]
     fields: dict[str, int]
-    accumulators: dict[tuple[str, int], Accumulator]
+    accumulators: dict[tuple[str, int], tuple[int, int]]
     num_accumulated: int
     threads: int
 

@@ -317,7 +317,7 @@ def _gradients(
     dconstants = [
         torch.zeros_like(part) if need and kind else None for part, need, kind in constants
     ]
-    for (array, number), (first, width, _) in program.accumulators.items():
+    for (array, number), (first, width) in program.accumulators.items():
         to = (dinputs if array == "dinputs" else dconstants)[number]
         if to is not None and (array == "dconstants" or to.dim() == 1):
             to.view(-1)[:width] += accumulated[first : first + width]
