@@ -39,11 +39,7 @@ class IndexedFeat(NamedTuple):
 
     def dense(self) -> Tensor:
         """The inputs of all nodes, (num_nodes, in_feats)."""
-        return self.at(slice(None))
-
-    def at(self, nodes: Tensor | slice) -> Tensor:
-        """The inputs of some nodes, (n, in_feats), given by int64 indices on the CPU."""
-        return take(*with_zeros(self.rows, self.index[nodes].numpy()))
+        return take(*with_zeros(self.rows, self.index.numpy()))
 
 
 def with_zeros(rows: Tensor, index: np.ndarray) -> tuple[Tensor, np.ndarray]:
