@@ -9,15 +9,15 @@ from torch import Tensor
 
 from graphsent.propagation.recurrence.evaluation import Evaluation
 from graphsent.propagation.recurrence.recurrence import Recurrence
-from graphsent.propagation.schedule.schedule import Bucket, Schedule
+from graphsent.propagation.schedule.schedule import Bucket, Level, Schedule
 from graphsent.propagation.schedule.slots import Slots
 from graphsent.propagation.tape import Buffer, Tape
 
-Combine = Callable[..., Sequence[Tensor]]
+Group = Bucket | Level
 
 
 def run_levels(
-    combine: Combine,
+    combine: Callable[..., Sequence[Tensor]],
     schedule: Schedule,
     start: Sequence[Tensor],
     inputs: Sequence[Tensor],
@@ -38,7 +38,7 @@ def run_levels(
         The parts of the states, (num_nodes, size).
     """
 
-    def step(group: Bucket, states: Sequence[Tensor], rows: Sequence[Tensor]) -> Sequence[Tensor]:
+    def step(group: Group, states: Sequence[Tensor], rows: Sequence[Tensor]) -> Sequence[Tensor]:
         count = group.end - group.start
         return combine(tuple(part.unflatten(0, (count, -1)) for part in states), *rows)
 
@@ -60,7 +60,7 @@ def run_traced(
     """
     evaluation = Evaluation(recurrence.combine.results, constants)
 
-    def step(group: Bucket, states: Sequence[Tensor], rows: Sequence[Tensor]) -> Sequence[Tensor]:
+    def step(group: Group, states: Sequence[Tensor], rows: Sequence[Tensor]) -> Sequence[Tensor]:
         target = None
         if slots is None:
             target = schedule.target[group.first_edge : group.last_edge] - group.start
@@ -76,11 +76,8 @@ def run_traced(
     return _propagate(step, schedule, start, rows, slots, by_degree=False)
 
 
-_Step = Callable[[Bucket, Sequence[Tensor], Sequence[Tensor]], Sequence[Tensor]]
-
-
 def _propagate(
-    step: _Step,
+    step: Callable[[Group, Sequence[Tensor], Sequence[Tensor]], Sequence[Tensor]],
     schedule: Schedule,
     start: Sequence[Tensor],
     inputs: Sequence[Tensor],
@@ -95,7 +92,7 @@ def _propagate(
     """
     first = schedule.num_leaves
     num_others = schedule.num_nodes + 1 - first  # and a row of zeros, the state of empty slots
-    at_once = slots is not None or not by_degree  # all nodes of a level
+    by_degree = by_degree and slots is None
     with Tape() as tape:
         states = [
             Buffer(tape, torch.cat((part, part.new_zeros(num_others, *part.shape[1:]))))
@@ -103,11 +100,8 @@ def _propagate(
         ]
         buffers = [Buffer(tape, values) for values in inputs]
         for level in schedule.levels[1:]:
-            groups = level.buckets
-            if at_once:  # with their highest in-degree
-                groups = (Bucket(*level[:-1], groups[-1].degree),)
             results = []
-            for group in groups:
+            for group in level.buckets if by_degree else (level,):
                 rows = slice(group.start - first, group.end - first)
                 if slots is None:
                     source = schedule.source[group.first_edge : group.last_edge]

@@ -54,6 +54,11 @@ class Level(NamedTuple):
     last_edge: int
     buckets: tuple[Bucket, ...]
 
+    @property
+    def degree(self) -> int:
+        """The highest in-degree."""
+        return self.buckets[-1].degree
+
 
 class Schedule(Unchanging):
     """Nodes by ordinal, and the mailbox: all edges by the ordinal of their target.
