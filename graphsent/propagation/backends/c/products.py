@@ -12,24 +12,23 @@ class Products:
     Only ``combine`` has any: those in ``start`` are of inputs, and thus computed before.
 
     Attributes:
-        weights: columns of weights to pack, each for one direction.
+        weights: names of the packed columns of weights, each for one direction.
         pairs: terms of states in slots by direction, with the sum that they are a part of: those
             of level 0 are computed before the walk forward, and after the walk back.
     """
 
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
-        self.weights: list[tuple[Term, bool]] = []
+        self.weights: dict[tuple[Term, bool], str] = {}
         self.pairs: dict[bool, list[tuple[Value, Term]]] = {False: [], True: []}
 
     def _packed(self, term: Term, *, back: bool) -> str:
         if (term, back) not in self.weights:
-            self.weights.append((term, back))
             depth, columns = _sizes(term, back)
-            name = f"packed{len(self.weights) - 1}"
+            name = self.weights[term, back] = f"packed{len(self.weights)}"
             arrays = self.layout.arrays["BACKWARD" if back else "FORWARD"]
             arrays[name] = f"{depth} * (int64_t)PADDED({columns})"
-        return f"s->packed{self.weights.index((term, back))}"
+        return f"s->{self.weights[term, back]}"
 
     def pack(self, *, back: bool) -> str:
         """Packs the weights of a pass."""

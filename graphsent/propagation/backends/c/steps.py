@@ -43,7 +43,6 @@ class Body:
         self.layout, self.lowered, self.skip_back = layout, lowered, skip_back
         self.arrays = lowered.forward | lowered.backward
         self.rows: dict[Value, str] = {}
-        self.spread: dict[tuple[Value, int], str] = {}
         self.vectors: dict[tuple, str] = {}
         self.before: list[str] = []
         self.lines: list[str] = []
@@ -76,9 +75,7 @@ class Body:
             if not ref.spread:
                 return self._named(f"load({row} + {first} + (j), n)")
             name = f"s{value.number}_{first}"
-            if (value, first) not in self.spread:
-                self.spread[value, first] = name
-                self.before.append(f"const vec {name} = all({row}[{first}]);")
+            self.before.append(f"const vec {name} = all({row}[{first}]);")
             return name
         return self.made(value, ref)
 
