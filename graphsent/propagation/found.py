@@ -36,9 +36,10 @@ class Found(NamedTuple):
         """Weight (width, in_feats) and bias (width,) of the projection if it is a linear map."""
         if self.recurrence.projection is None:
             return None
-        weight, bias = self.recurrence.projection
-        zeros = self.parameters[weight].new_zeros(self.recurrence.input_widths[0])
-        return self.parameters[weight], zeros if bias is None else self.parameters[bias]
+        name, of_bias = self.recurrence.projection
+        weight = self.parameters[name]
+        bias = weight.new_zeros(len(weight)) if of_bias is None else self.parameters[of_bias]
+        return weight, bias
 
 
 def find_recurrence(

@@ -28,7 +28,7 @@ class _Run:
 
     def __init__(self, plan: Plan, given: Given, keep: bool) -> None:
         schedule, slots = plan.schedule, plan.slots
-        self.plan = plan
+        self.plan = plan  # keeps the indices
         self.kept: list[Any] = []
         self.walk = walk = Walk(keep=keep)
         walk.num_levels, walk.num_leaves = schedule.num_levels - 1, schedule.num_leaves
@@ -38,7 +38,6 @@ class _Run:
         source = schedule.source if slots is None else slots.source
         ends, leaf_rows = torch.from_numpy(schedule.ends), plan.start.rows
         first_edge = schedule.first_edge if slots is None else None
-        self.kept += [source, ends, first_edge, leaf_rows, schedule.packed]
         walk.point(level_ends=ends, source=source, first_edge=first_edge, leaf_rows=leaf_rows)
         walk.point(nodes=None if plan.num_results is None else schedule.packed)
         start: Sequence[Tensor | None] = given.start
