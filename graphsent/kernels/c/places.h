@@ -13,18 +13,11 @@ struct places {
   int64_t *link_rows, *link_sources;  // (count, inner) a link's node, and the ordinal that it sees
                                       // or, for pairs, ~row of the start
   int64_t *known;                     // (count, num_starts) pair of each row of the start, or -1
-  // In the backward pass:
-  int64_t *first_seen;  // (pairs + 1) beginning of the nodes that see a pair, in
-  int64_t *seen_by;     // (inner * count) rows of nodes
 };
 
-// Sizes of the arrays of both passes, and of those of the backward pass.
+// The size of all arrays.
 static int64_t size_of_places(const struct walk *w, int64_t inner) {
   return w->count * (2 + 5 * inner + w->num_starts);
-}
-
-static int64_t size_of_seen(const struct walk *w, int64_t inner) {
-  return 2 * w->count * inner + 1;
 }
 
 // Divides the memory.
@@ -36,8 +29,6 @@ static struct places places_of(const struct walk *w, int64_t inner) {
   p.link_rows = p.earlier + w->count * (inner + 1);
   p.link_sources = p.link_rows + w->count * inner;
   p.known = p.link_sources + w->count * inner;
-  p.first_seen = w->seen;
-  p.seen_by = w->seen ? w->seen + w->count * inner + 1 : NULL;
   return p;
 }
 
@@ -78,22 +69,5 @@ static void find_places(const struct walk *w, int64_t inner) {
       p.link_sources[k * inner + links] = ~p.pair_starts[pair];
     }
     p.pair_ends[k] = pairs;
-  }
-}
-
-// Finds the nodes that see each pair, in the order of their rows.
-static void find_seen(const struct walk *w, int64_t inner) {
-  struct places p = places_of(w, inner);
-  const int64_t pairs = number_of_pairs(w);
-  memset(p.first_seen, 0, (pairs + 1) * sizeof(int64_t));
-  for (int64_t n = 0; n < inner * w->count; n++) {
-    if (p.pair_of[n] >= 0) p.first_seen[p.pair_of[n]]++;
-  }
-  for (int64_t pair = 0, seen = 0; pair <= pairs; pair++) {
-    seen += p.first_seen[pair];
-    p.first_seen[pair] = seen;
-  }
-  for (int64_t n = inner * w->count - 1; n >= 0; n--) {
-    if (p.pair_of[n] >= 0) p.seen_by[--p.first_seen[p.pair_of[n]]] = n / w->count;
   }
 }

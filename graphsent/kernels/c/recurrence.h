@@ -33,7 +33,6 @@ struct walk {
   real *dstart_x, *dstart_weight, *dstart_bias;
   real *kept, *workspace;
   int64_t *places;
-  int64_t *seen;  // of pairs, see places.h
 };
 
 #include "places.h"

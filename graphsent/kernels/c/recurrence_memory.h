@@ -106,8 +106,6 @@ static void divide(struct own *s, const struct walk *given, int64_t thread, int6
   s->zeros = take(work, SIZE);
   s->all_acc = take(work, threads * ACCUMULATED);
   s->acc = s->all_acc + thread * ACCUMULATED;
-  if (COUNT) w->seen = take_places(work, size_of_seen(w, s->inner));
-  if (COUNT) s->places = places_of(w, s->inner);
   BACKWARD(TAKE)
   for (int64_t n = 0; n < threads; n++) {
     BACKWARD_BLOCK(TAKE_OWN)
@@ -139,5 +137,4 @@ static void find_successors(struct own *s) {
   const int64_t links = COUNT ? s->inner * COUNT : s->walk.num_edges;
   memset(s->zeros, 0, SIZE * sizeof(real));
   order_by_row(s->rows, links, s->num_rows + 1, s->out_first, s->out);
-  if (COUNT) find_seen(&s->walk, s->inner);
 }

@@ -63,14 +63,23 @@ static void multiply_pairs(struct own *s, int part, int slot, const real *packed
 
 // The gradients of the sums of pairs, from those of all nodes that see them.
 static void sum_pairs(struct own *s, real *sums, int64_t stride, int64_t width) {
-  const int64_t pairs = number_of_pairs(&s->walk);
-  const int64_t last = share(0, pairs, s->thread + 1, s->threads);
-  for (int64_t pair = share(0, pairs, s->thread, s->threads); pair < last; pair++) {
-    const int64_t *rows = s->places.seen_by + s->places.first_seen[pair];
-    const int64_t count = s->places.first_seen[pair + 1] - s->places.first_seen[pair];
-    real *to = sums + (s->inner + pair) * stride;
-    memcpy(to, sums + rows[0] * stride, width * sizeof(real));
-    for (int64_t n = 1; n < count; n++) add(to, sums + rows[n] * stride, 0, width);
+  for (int64_t slot = 0; slot < COUNT; slot++) {
+    const int64_t begin = first_pair(&s->places, slot), end = s->places.pair_ends[slot];
+    const int64_t last = share(begin, end, s->thread + 1, s->threads);
+    for (int64_t pair = share(begin, end, s->thread, s->threads); pair < last; pair++) {
+      const int64_t *first = s->out_first + s->places.pair_starts[pair];
+      real *to = sums + (s->inner + pair) * stride;
+      int any = 0;
+      for (int64_t i = first[0]; i < first[1]; i++) {
+        if (s->out[i] % COUNT != slot) continue;
+        const real *from = sums + s->out[i] / COUNT * stride;
+        if (any++) {
+          add(to, from, 0, width);
+        } else {
+          memcpy(to, from, width * sizeof(real));
+        }
+      }
+    }
   }
 }
 
