@@ -116,11 +116,6 @@ static inline vec first_of_largest(vec a, vec b) { return choose((a >= b) | (a !
       STEP(at, size % LANES)                                                \
       for (int i = 0; i < size % LANES; i++) rest += x[i];                  \
     }                                                                       \
-    to[0] = sum_of(total, rest);                                            \
+    for (int i = 0; i < LANES; i++) rest += total[i];                       \
+    to[0] = rest;                                                           \
   }
-
-// The sum of the numbers of a vector and of another number.
-static inline real sum_of(vec x, real more) {
-  for (int i = 0; i < LANES; i++) more += x[i];
-  return more;
-}
