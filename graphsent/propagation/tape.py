@@ -81,6 +81,12 @@ class Buffer:
         gradients[rows] = 0
         return gradient
 
+    def pop_gradient(self) -> Tensor:
+        """The gradients of all rows, which this buffer does not keep."""
+        gradient = self._gradient()
+        del self._gradients[torch._C._current_graph_task_id()]
+        return gradient
+
     @property
     def _recorded(self) -> bool:
         has_gradient = self.values.is_floating_point() or self.values.is_complex()
@@ -93,10 +99,6 @@ class Buffer:
             self._gradients[backward_pass] = torch.zeros_like(self.values)
             _engine.queue_callback(lambda: self._gradients.pop(backward_pass, None))
         return self._gradients[backward_pass]
-
-    def drop_gradient(self) -> None:
-        """Frees the gradients of this backward pass."""
-        self._gradients.pop(torch._C._current_graph_task_id(), None)
 
 
 def _token(like: Tensor) -> Tensor:
@@ -115,9 +117,7 @@ class _Enter(Function):
     @staticmethod
     @untraced
     def backward(ctx: Any, token: Tensor) -> tuple[Tensor | None, ...]:
-        gradient = ctx.buffer.take_gradient(slice(None))
-        ctx.buffer.drop_gradient()
-        return None, token if ctx.needs_input_grad[1] else None, gradient
+        return None, token if ctx.needs_input_grad[1] else None, ctx.buffer.pop_gradient()
 
 
 class _Read(Function):
