@@ -77,10 +77,9 @@ def compare(
         counts = np.bincount((drawn + rows).ravel(), minlength=_AT_ONCE * number)
         weights = counts.reshape(_AT_ONCE, number).astype(np.float64)
         sampled = []
-        for each in sums:
-            metrics = metric_of(
-                columns, np.einsum("bn,rnk->brk", weights, each, optimize=True), number
-            )
+        for each in sums:  # as one product: einsum is 50 times slower
+            flat = weights @ each.transpose(1, 0, 2).reshape(number, -1)
+            metrics = metric_of(columns, flat.reshape(_AT_ONCE, len(each), -1), number)
             runs = generator.integers(len(each), size=metrics.shape)
             sampled.append(np.take_along_axis(metrics, runs, 1).mean(1))
         found.append(sampled[0] - sampled[1])
