@@ -16,6 +16,7 @@ from graphsent.graphs import DIRECTIONS, batch, constituency_batch, dependency_b
 from graphsent.graphs.notes import known_levels, notes_of
 from graphsent.propagation import PropagationError
 from graphsent.propagation.schedule.schedule import Schedule, schedule_of
+from graphsent.propagation.schedule.slots import slots_of
 from graphsent.trees import DependencyTree
 
 
@@ -232,6 +233,8 @@ def test_devices():
     assert schedule.to("cpu") is schedule
     moved = schedule.to("meta")
     assert moved is schedule.to(torch.device("meta"))
+    slots = slots_of(schedule, 1, None)
+    assert slots.to(torch.device("meta")) is slots.to(torch.device("meta"))
     assert moved.levels is schedule.levels
     for name in ("nodes", "ordinal", "edges", "source", "target"):
         assert getattr(moved, name).shape == getattr(schedule, name).shape

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from graphsent._derived import Unchanging
 from graphsent.propagation.schedule.schedule import Schedule, to_device
 
 
-class Slots(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Slots(Unchanging):
     """The predecessor in each slot; nodes are given by ordinal, those of level 0 have no slots.
 
     Attributes:
@@ -19,15 +21,17 @@ class Slots(NamedTuple):
         source: (num_inner * count,) ordinal of the node in each slot; num_nodes if it is empty.
     """
 
-    count: int  # type: ignore[assignment]  # a method of tuples
+    count: int
     source: Tensor
 
     @torch.inference_mode(False)
     def to(self, device: torch.device) -> Slots:
-        """The slots on a device; the host does not wait for the copy."""
+        """The slots on a device, cached; the host does not wait for the copy."""
         if self.source.device == device:
             return self
-        return Slots(self.count, to_device(self.source, device))
+        if device not in self.derived:
+            self.derived[device] = Slots(self.count, to_device(self.source, device))
+        return self.derived[device]
 
 
 @torch.inference_mode(False)  # they are cached, and gradients may need them later
