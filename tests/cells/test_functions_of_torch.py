@@ -108,9 +108,9 @@ def test_each_function_in_torch(name, kind, monkeypatch):
 
 @generated_cases.needs_compiler
 @KINDS
-@pytest.mark.parametrize("first", range(0, len(EACH), 8))  # each cell is compiled
+@pytest.mark.parametrize("first", range(0, len(EACH), 4))  # each cell is compiled
 def test_functions_in_generated_code(first, kind, monkeypatch):
-    assert_same_states([*EACH.values()][first : first + 8], kind, monkeypatch)
+    assert_same_states([*EACH.values()][first : first + 4], kind, monkeypatch)
 
 
 class OfOne(TreeCell):
