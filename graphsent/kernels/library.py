@@ -121,7 +121,7 @@ def _stored(tensor: Tensor) -> Tensor:
     """A tensor in contiguous memory; second-order gradients of torch may be zeros without any."""
     if tensor._is_zerotensor():
         return tensor.clone(memory_format=torch.contiguous_format)
-    return tensor.contiguous()
+    return tensor.resolve_neg().contiguous()
 
 
 def kernels_in_use(dtype: torch.dtype = torch.float32, device: torch.device | str = "cpu") -> bool:

@@ -61,11 +61,14 @@ def find_recurrence(
     parameters = parameters_of(cell)
     if any(map(is_lazy, parameters.values())):
         return "parameters are not initialized yet"
+    kinds = {type(part) for part in (like, *extra.values(), *parameters.values())}
+    if kinds - {Tensor, nn.Parameter}:  # which may compute in their own way
+        return "parameters or inputs are tensors of a class derived from Tensor"
     real = [part for part in parameters.values() if part.is_floating_point()]
-    kinds = {(part.dtype, part.device) for part in real}  # other buffers may be counts
-    if len(kinds) > 1 or any(device != like.device for _, device in kinds):
+    places = {(part.dtype, part.device) for part in real}  # other buffers may be counts
+    if len(places) > 1 or any(device != like.device for _, device in places):
         return "parameters have different dtypes, or are not all on the device of the inputs"
-    dtype = next(iter(kinds))[0] if kinds else like.dtype
+    dtype = next(iter(places))[0] if places else like.dtype
     recurrence = recurrence_of(cell, dtype, extra_widths, num_slots)
     if isinstance(recurrence, str):
         return recurrence

@@ -105,6 +105,16 @@ def test_any_strides(name, monkeypatch):
     assert_same(cell, graph, feat, monkeypatch)
 
 
+def test_tensors_that_are_stored_with_the_other_sign(monkeypatch):
+    cell = build("Nary")
+    graph = shared(30, most_of(cell))
+    feat = torch._neg_view(features(graph))
+    for part in cell.parameters():
+        part.data = torch._neg_view(-part.data)
+    assert all(part.is_neg() for part in (feat, *cell.parameters()))
+    assert_same(cell, graph, feat, monkeypatch)
+
+
 @each_cell
 def test_gradients_of_one_part(name, monkeypatch):
     cell = build(name)

@@ -98,6 +98,12 @@ class Cell(traced_cell.Cell):
         self.scaled, self.partial = self.helper.scaled, partial(lambda k, h: k * FACTOR * h, 2.0)
         self.mode, self.items = Mode.PLUS, Items()
         self.twice, self.array, self.long = Twice(), array("d", [1.0]), [0] * 2000
+        inner = SimpleNamespace(b=SimpleNamespace(c=SimpleNamespace(factor=1.0, all=[])))
+        self.deep = (SimpleNamespace(a=inner),)
+        inner.b.c.all += [inner, self.deep, self.deep]  # which refer to each other
+        self.dictionaries = {"number": 1.0}
+        for _ in range(6):
+            self.dictionaries = {1: self.dictionaries}
 
 
 def set_global(cell):
@@ -245,6 +251,14 @@ CHANGES = {
     "list of objects in an object": (
         lambda s, h: s.lists.within[0].factor * h,
         lambda c: setattr(c.lists.within[0], "factor", 3.0),
+    ),
+    "object in objects": (
+        lambda s, h: s.deep[0].a.b.c.factor * h,
+        lambda c: setattr(c.deep[0].a.b.c, "factor", 3.0),
+    ),
+    "dictionary in dictionaries": (
+        lambda s, h: s.dictionaries[1][1][1][1][1][1]["number"] * h,
+        lambda c: c.dictionaries[1][1][1][1][1][1].update(number=3.0),
     ),
     "global": (lambda s, h: FACTOR * h, set_global),
     "tied weights": (lambda s, h: s.V(h), set_free),

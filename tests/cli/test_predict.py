@@ -111,7 +111,7 @@ def test_a_closed_output_pipe_is_not_an_error(trained, tmp_path):
     result = subprocess.run(command, shell=True, capture_output=True, text=True, check=True)
     assert result.stdout.count("\n") == 1
     # A message of a slow machine while it compiles.
-    assert not result.stderr.replace("building compiled kernels, once\n", "")
+    assert not re.sub(r"building .*, once\n", "", result.stderr)
 
 
 @pytest.mark.parametrize("suffix", ["png", "svg"])

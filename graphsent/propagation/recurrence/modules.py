@@ -32,6 +32,9 @@ _NOT_SEEN = {  # functions that a symbol cannot answer for, nor refuse
         [f"is_{mode}_enabled" for mode in ("grad", "autocast", "inference_mode")],
         "it asks whether gradients or autocast are enabled",
     ),
+    **dict.fromkeys(("is_anomaly_enabled", "initial_seed"), "it asks for a setting of torch"),
+    # Their generators are new ones, whose states are not compared before and after.
+    **dict.fromkeys(("default_rng", "SystemRandom", "urandom", "secrets"), DRAWS),
     "type": "it calls type",
 }
 _OF_MODULES = frozenset(vars(nn.Module()))
@@ -39,6 +42,7 @@ _ATTRIBUTES_OF_LINEAR = len(vars(nn.Linear(1, 1)))  # unless attributes were add
 _CHANGES = "it changes attributes, variables or random generators"
 _TOO_MANY = "its attributes, or variables that it reads, refer to too many objects to be watched"
 _known: weakref.WeakKeyDictionary[nn.Module, _Cached] = weakref.WeakKeyDictionary()
+_compiled: weakref.WeakKeyDictionary[nn.Module, set[str]] = weakref.WeakKeyDictionary()
 
 
 class _Cached(NamedTuple):
@@ -87,6 +91,8 @@ def _recurrence_of(
         changed = [*_facts(cell), signature] != facts or facts_of(variables) != outside
         if changed and not isinstance(traced, str):
             traced = _CHANGES
+        if not isinstance(traced, str):
+            traced.compiled = _compiled.setdefault(cell, traced.compiled)
         known = _known[cell] = _Cached(facts, variables, outside, traced)
     return known.recurrence
 

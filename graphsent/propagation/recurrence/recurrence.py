@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -74,6 +74,11 @@ class Differentiated(NamedTuple):
 
 
 _NOT_COMPILED = Differentiated((), (), ())
+_MOST_COMPILED = 16
+CHANGES_OFTEN = (
+    f"its equations have changed more than {_MOST_COMPILED} times: a number that changes can be a "
+    "buffer, whose values are not compiled"
+)
 
 
 @dataclass(eq=False)
@@ -90,6 +95,7 @@ class Recurrence(Unchanging):
         projection: names of weight and bias (or None) if ``project`` is just a linear map.
         columns: columns of the projection that ``start`` reads, as ranges from first to last + 1.
         differentiated: the gradients of its compiled code, once there is some.
+        compiled: all sources compiled for its cell, shared with recurrences traced from it earlier.
     """
 
     size: int
@@ -101,6 +107,13 @@ class Recurrence(Unchanging):
     projection: tuple[str, str | None] | None
     columns: tuple[tuple[int, int], ...]
     differentiated: Differentiated = _NOT_COMPILED
+    compiled: set[str] = field(default_factory=set)
+
+    def may_compile(self, source: str) -> bool:
+        """Whether a source may be compiled; not if an attribute has a new value in every step."""
+        if len(self.compiled) < _MOST_COMPILED:
+            self.compiled.add(source)
+        return source in self.compiled
 
     def rows_read(self, weight: Tensor) -> Tensor:
         """The rows of the projection's weight or bias for the columns that ``start`` reads."""

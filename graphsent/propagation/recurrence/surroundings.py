@@ -61,60 +61,69 @@ class _Same:
     __hash__ = None  # type: ignore[assignment]
 
 
-class _Left:
-    """How many more parts of a value may be looked at."""
+class _Walked:
+    """The parts of a value that have been looked at, and how many more may be."""
 
     def __init__(self) -> None:
-        self.count = _MOST
+        self.left = _MOST
+        self.seen: dict[int, Any] = {}  # keeps them alive: identities are not used again
 
     def take(self, count: int) -> None:
-        self.count -= count
-        if self.count < 0:
+        self.left -= count
+        if self.left < 0:
             raise TooManyParts
 
+    def is_new(self, value: Any) -> bool:
+        """Whether a part is met for the first time: parts may refer to each other."""
+        known = len(self.seen)
+        self.seen[id(value)] = value
+        return len(self.seen) > known
 
-def fact(value: Any, depth: int = 5, left: _Left | None = None) -> Any:
+
+def fact(value: Any) -> Any:
     """A fingerprint of a value, which differs once the value, or what it contains, has changed.
-
-    By default of objects in up to two levels, and of a container of them, or between them.
 
     Raises:
         TooManyParts: it contains too much.
     """
+    try:
+        return _fact(value, _Walked())
+    except RecursionError:
+        raise TooManyParts from None
+
+
+def _fact(value: Any, walked: _Walked) -> Any:
     if isinstance(value, _PLAIN):
         return value
-    left = left or _Left()
-    if isinstance(value, _MANY):
-        if len(value) > _LONG or value is _BUILTINS:
-            return _Same(value), len(value)
-        left.take(len(value))
-    if depth and isinstance(value, dict):
-        return dict, *[
-            (fact(name, depth - 1, left), fact(part, depth - 1, left))  # a key may hold the dict
-            for name, part in value.items()
-        ]
-    if depth and isinstance(value, _MANY):
-        return type(value), *[fact(part, depth - 1, left) for part in value]
+    if isinstance(value, _MANY) and (len(value) > _LONG or value is _BUILTINS):
+        return _Same(value), len(value)
     if isinstance(value, np.ndarray):
         return value.shape, value.tobytes()
     if isinstance(value, random.Random):
         return value.getstate()
     if isinstance(value, np.random.Generator):
-        return fact(value.bit_generator.state)
+        return _fact(value.bit_generator.state, walked)
     if isinstance(value, np.random.RandomState):
-        return fact(value.get_state(legacy=False))
+        return _fact(value.get_state(legacy=False), walked)
     if isinstance(value, torch.Generator):
         return bytes(value.get_state().tolist())
-    if isinstance(value, ContextVar) and depth:
-        return _Same(value), fact(value.get(None), depth - 1, left)
-    if _is_leaf(value) or not depth:
+    if _is_leaf(value) or not walked.is_new(value):
         return _Same(value)
+    if isinstance(value, _MANY):
+        walked.take(len(value))
+        parts = [*value, *value.values()] if isinstance(value, dict) else value
+        return type(value), *[_fact(part, walked) for part in parts]
+    if isinstance(value, ContextVar):
+        return _Same(value), _fact(value.get(None), walked)
     if isinstance(value, MethodType):
-        return _Same(value.__func__), fact(value.__self__, depth - 1, left)
+        return _Same(value.__func__), _fact(value.__self__, walked)
     if isinstance(value, partial):
-        return fact((value.func, value.args, value.keywords), depth, left)
-    held = _held(value) if depth > 1 else {}  # a new dictionary, so never compared by identity
-    return (_Same(value), fact(held, depth - 1, left)) if held else _Same(value)
+        return _fact((value.func, value.args, value.keywords), walked)
+    held = _held(value)
+    walked.take(len(held))
+    if not held:
+        return _Same(value)
+    return _Same(value), *[(name, _fact(part, walked)) for name, part in held.items()]
 
 
 def _is_leaf(value: Any) -> bool:
@@ -150,7 +159,7 @@ def containers(value: Any) -> list[Any]:
         TooManyParts: there are too many.
     """
     found: dict[int, Any] = {}
-    parts, left = [value], _Left()
+    parts, walked = [value], _Walked()
     for _ in range(_LEVELS):
         inner: list[Any] = []
         for part in parts:
@@ -158,7 +167,7 @@ def containers(value: Any) -> list[Any]:
             if isinstance(each, _CONTAINERS) and id(each) not in found:
                 found[id(each)] = each
                 inner += [p for p in contents(each) if not (isinstance(p, _OPAQUE) or _is_leaf(p))]
-        left.take(len(inner))
+        walked.take(len(inner))
         parts = inner
     return [*found.values()]
 

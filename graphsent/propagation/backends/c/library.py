@@ -16,7 +16,7 @@ from graphsent.kernels.structures import Walk, check_layout
 from graphsent.propagation.backends.c.layout import Layout
 from graphsent.propagation.backends.c.lowering import Unsupported
 from graphsent.propagation.backends.c.source import source_of
-from graphsent.propagation.recurrence.recurrence import Recurrence
+from graphsent.propagation.recurrence.recurrence import CHANGES_OFTEN, Recurrence
 
 _lock = threading.Lock()
 _log = logging.getLogger(__name__)
@@ -34,6 +34,8 @@ def generated_library(recurrence: Recurrence, dtype: torch.dtype) -> ctypes.CDLL
     text = _text(recurrence)
     if isinstance(text, Unsupported):
         return str(text)
+    if not recurrence.may_compile(text):
+        return CHANGES_OFTEN
     with _lock:
         return _load(text, TYPES[dtype], kernels)
 

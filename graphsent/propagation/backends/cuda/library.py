@@ -14,7 +14,7 @@ from graphsent.propagation.backends.c.layout import Layout
 from graphsent.propagation.backends.c.lowering import Unsupported
 from graphsent.propagation.backends.cuda.driver import CudaError, Module
 from graphsent.propagation.backends.cuda.source import Program, program_of
-from graphsent.propagation.recurrence.recurrence import Recurrence
+from graphsent.propagation.recurrence.recurrence import CHANGES_OFTEN, Recurrence
 
 _lock = threading.Lock()
 _log = logging.getLogger(__name__)
@@ -53,6 +53,8 @@ def _made(recurrence: Recurrence, dtype: torch.dtype, device: torch.device) -> C
         layout = Layout(recurrence, blocks=False)
         recurrence.differentiated = layout.differentiated()
         program = program_of(layout, dtype)
+        if not recurrence.may_compile(program.text):
+            return CHANGES_OFTEN
         with torch.cuda.device(device):
             return CudaLibrary(program, _module(program.text, device))
     except Unsupported as problem:
