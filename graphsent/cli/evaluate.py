@@ -31,6 +31,7 @@ from graphsent.training import (
     load_model,
     summary,
 )
+from graphsent.training.directory import digests
 from graphsent.training.figures import figures
 
 __all__ = ["run"]
@@ -136,8 +137,8 @@ def _tell_changes(paths: Sequence[Path], judged: Sequence[Mapping[str, Any]]) ->
     """Names the files that have changed since training, in one line on standard error."""
     changed: dict[str, None] = {}
     for path, content in zip(paths, judged, strict=True):
-        before = _digests(_trained_on(path))
-        now = _digests(content["corpus"])
+        before = digests(_trained_on(path))
+        now = digests(content["corpus"])
         changed.update((file, None) for file in now if before.get(file, now[file]) != now[file])
     if changed:
         names = ", ".join(changed)
@@ -150,20 +151,6 @@ def _trained_on(path: Path) -> Any:
         return RunDirectory(path).read_results().get("corpus")
     except TrainingError:  # damaged, but not needed for anything else here
         return None
-
-
-def _digests(described: Any) -> dict[str, str]:
-    """The SHA-256 of each file in a description of data, by path."""
-    if not isinstance(described, Mapping | list):
-        return {}
-    found: dict[str, str] = {}
-    if isinstance(described, Mapping):
-        if "path" in described and "sha256" in described:
-            found[str(described["path"])] = described["sha256"]
-        described = described.values()
-    for each in described:
-        found.update(_digests(each))
-    return found
 
 
 def _check_targets(arguments: Any, keep: Sequence[Path]) -> None:

@@ -20,7 +20,7 @@ from graphsent.models.base.storage import CARD_FILE, MODEL_FILES, check_own_file
 from graphsent.training.config import RunConfig
 from graphsent.training.errors import TrainingError, TrainingFailed
 
-__all__ = ["SEVERAL", "RunDirectory", "load_model"]
+__all__ = ["SEVERAL", "RunDirectory", "digests", "load_model"]
 
 SEVERAL = "runs.yaml"  # in the directory of several runs, see graphsent.training.run_set
 _FIGURES = "metrics.csv"
@@ -309,3 +309,17 @@ def load_model(
         )
     directory = run.model if os.path.isdir(run.model) else path
     return load_pretrained(directory, encoder, model_class)
+
+
+def digests(described: Any) -> dict[str, str]:
+    """The SHA-256 of each file in a description of data, as in ``results.json``, by path."""
+    if not isinstance(described, Mapping | list):
+        return {}
+    found: dict[str, str] = {}
+    if isinstance(described, Mapping):
+        if "path" in described and "sha256" in described:
+            found[str(described["path"])] = described["sha256"]
+        described = described.values()
+    for each in described:
+        found.update(digests(each))
+    return found

@@ -33,7 +33,6 @@ show = functools.partial(print, flush=True)  # also visible at once in files and
 _LASTING = ("corpus", "trees", "word_vectors", "encoder")
 
 
-@flushed_subnormals()
 def train(
     config: RunConfig,
     out: str | os.PathLike[str],
@@ -72,6 +71,22 @@ def train(
         OSError: A file cannot be written; see its ``filename``.
         TrainingInterrupted: Ctrl-C or SIGTERM; :func:`resume` continues the run.
     """
+    options: dict[str, Any] = {"test": test, "progress": progress, "echo": echo}
+    return train_checked(config, out, lambda _: None, overwrite=overwrite, **options)
+
+
+@flushed_subnormals()
+def train_checked(
+    config: RunConfig,
+    out: str | os.PathLike[str],
+    check: Callable[[Any], None],
+    *,
+    overwrite: bool = False,
+    test: bool = True,
+    progress: bool = False,
+    echo: Echo = show,
+) -> dict[str, Any]:
+    """As :func:`train`; ``check`` may reject the description of the data, before anything else."""
     run = RunDirectory(out)
     defaults = task_option_defaults(config.model, config.task)
     config = replace(config, task_options={**defaults, **config.task_options})
@@ -79,6 +94,7 @@ def train(
         return _follow(run, prepare(config, unheard), resumed=False)
     run.check_free(overwrite=overwrite)  # before anything that takes long
     setting = prepare(config, echo, progress=progress)
+    check(setting.facts["corpus"])
     with run.held():
         run.create(setting.config, held_out=setting.data.held_out, overwrite=overwrite)
         try:

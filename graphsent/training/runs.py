@@ -10,10 +10,10 @@ from typing import Any, Literal
 from graphsent._locks import locked
 from graphsent.tasks import get_task
 from graphsent.training.config import RunConfig
-from graphsent.training.directory import RunDirectory
+from graphsent.training.directory import RunDirectory, digests
 from graphsent.training.errors import TrainingError, TrainingInterrupted
 from graphsent.training.figures import figures
-from graphsent.training.run import Echo, resume, show, train
+from graphsent.training.run import Echo, resume, show, train_checked
 from graphsent.training.run_set import Runs, RunSet, summary
 from graphsent.training.setting import resolved
 
@@ -52,8 +52,8 @@ def train_runs(
 
     Raises:
         TrainingError: There are neither folds nor seeds, the task has no folds, or ``out`` is in
-            use, for instance by runs with other options. Also the errors of
-            :func:`~graphsent.training.train`.
+            use, for instance by runs with other options; or a file of data has changed between two
+            runs. Also the errors of :func:`~graphsent.training.train`.
         TrainingInterrupted: Ctrl-C or SIGTERM.
     """
     if config.training.num_processes > 1:
@@ -121,16 +121,27 @@ def _train(run_set: RunSet, runs: Runs, *, progress: bool, echo: Echo) -> dict[s
         def say(line: str, name: str = name) -> None:
             echo(f"{name}: {line}")
 
+        def check(corpus: Any, name: str = name) -> None:
+            for other, results in found.items():
+                known = digests(results.get("corpus"))
+                for file, digest in digests(corpus).items():
+                    if known.get(file, digest) != digest:
+                        raise TrainingError(
+                            f"{run_set.path}: {file} has changed between {other} and {name}, whose "
+                            "figures do not belong together: start new runs (--overwrite, or "
+                            "another directory)"
+                        )
+
         run = RunDirectory(run_set.path / name)
         before = run.read_results()
         options: dict[str, Any] = {"test": runs.test, "progress": progress, "echo": say}
         try:
-            if before.get("finished"):
-                found[name] = before
-            elif run.is_begun:
-                found[name] = resume(run.path, **options)
+            if not before.get("finished") and not run.is_begun:
+                results = train_checked(config, run.path, check, **options)
             else:
-                found[name] = train(config, run.path, **options)
+                results = before if before.get("finished") else resume(run.path, **options)
+                check(results.get("corpus"))
+            found[name] = results
         except TrainingInterrupted as error:
             message = (
                 f"interrupted in {name}, {len(found)} of {len(configs)} runs are complete; "

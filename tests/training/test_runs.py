@@ -89,7 +89,7 @@ def test_folds_with_seeds_and_one_run_alone(reviews, tmp_path):
 def test_the_same_call_resumes(reviews, tmp_path, monkeypatch):
     out = tmp_path / "out"
 
-    def interrupted(config, path, **options):
+    def interrupted(config, path, check, **options):
         if path.name == "fold-2":
             options["echo"] = stop_after_an_epoch
         return train(config, path, **options)
@@ -99,7 +99,7 @@ def test_the_same_call_resumes(reviews, tmp_path, monkeypatch):
             signal.raise_signal(signal.SIGINT)
 
     config = replace(reviews, training=replace(reviews.training, epochs=3))
-    monkeypatch.setattr(module, "train", interrupted)
+    monkeypatch.setattr(module, "train_checked", interrupted)
     message = f"in fold-2, 2 of 4 runs are complete; continue .*--resume {out}"
     with pytest.raises(TrainingInterrupted, match=message):
         train_runs(config, out, folds=range(4), echo=silent)
@@ -125,6 +125,23 @@ def test_more_folds_may_be_asked_for_later(reviews, tmp_path):
     results = train_runs(reviews, tmp_path / "out", folds=[0, 1], echo=silent)
     assert results["num_runs"] == 2
     assert contents(tmp_path / "out" / "fold-0") == before
+
+
+def test_data_that_changed_between_runs(reviews, tmp_path):
+    out, corpus = tmp_path / "out", tmp_path / "data" / "cr" / "custrev.neg"
+    text = corpus.read_text()
+    train_runs(reviews, out, folds=[0], echo=silent)
+    corpus.write_text(text + "one more .\n")
+    expected = r"custrev\.neg has changed between fold-0 and fold-1, .*: start new runs"
+    before = contents(out / "fold-0")
+    with pytest.raises(TrainingError, match=expected):
+        train_runs(reviews, out, folds=[0, 1], echo=silent)
+    assert not (out / "fold-1").exists()
+    assert contents(out / "fold-0") == before
+    train(replace(reviews, task_options={"fold": 1}), tmp_path / "other", echo=silent)
+    (tmp_path / "other").rename(out / "fold-1")  # as by an earlier version, which mixed them
+    with pytest.raises(TrainingError, match=expected):
+        train_runs(reviews, out, folds=[0, 1], echo=silent)
 
 
 def test_other_options_are_rejected_and_named(reviews, tmp_path):
