@@ -47,7 +47,7 @@ def _actions(command: str) -> Iterator[argparse.Action]:
         given += [[flag, name] for flag, names in _CHOICES.items() for name in names]
     seen = {"help"}
     for each in given:
-        parser = CommandParser(command, "", each)
+        parser = CommandParser(command, "", each, getattr(takes, "COMMON", ()))
         takes.add_arguments(parser)
         yield from (action for action in parser._actions if action.dest not in seen)
         seen.update(action.dest for action in parser._actions)

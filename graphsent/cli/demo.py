@@ -23,6 +23,8 @@ def run(arguments: Any) -> None:
     out = Path(arguments.out)
     results = {}
     configs = _configs(arguments.seed)
+    if RunDirectory(out).config.is_file():
+        raise UsageError(f"--out: {out} is a run: expected a demonstration or a new directory")
     for config in configs.values():
         _check_own(RunDirectory(out / config.model), config)
     for name, config in configs.items():

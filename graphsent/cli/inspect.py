@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from graphsent._files import atomic_path
 from graphsent.cli.own_tasks import class_asked_for, import_from_here
 from graphsent.cli.several_runs import numbers
+from graphsent.cli.sources import name_of
 from graphsent.cli.usage import UsageError, check_target, flag
 from graphsent.cli.whole_files import parse_sentences, sentences_from
 from graphsent.drawing import draw_curves
@@ -149,7 +150,10 @@ def _curves(arguments: Any) -> _Finding:
 
 def _corpus(arguments: Any, model: Any) -> Sequence[Any]:
     if arguments.file is not None:
-        return sentences_from(arguments.file, _tokenize(model), model.label_names)
+        found = sentences_from(arguments.file, _tokenize(model), model.label_names)
+        if not found:
+            raise DataError(f"{name_of(arguments.file)}: empty: there is nothing to look for")
+        return found
     directory = RunDirectory(arguments.run)
     if not directory.config.is_file():
         raise UsageError(
@@ -180,5 +184,6 @@ def _chosen_sentence(arguments: Any, model: Any) -> Any:
         sentences = sentences_from(arguments.file or "-", _tokenize(model), model.label_names)
     number = 1 if arguments.number is None else arguments.number
     if not 1 <= number <= len(sentences):
-        raise DataError(f"no sentence {number}: there are {len(sentences)}")
+        source = "--sentence" if arguments.sentence is not None else name_of(arguments.file or "-")
+        raise DataError(f"{source}: no sentence {number}: there are {len(sentences)}")
     return sentences[number - 1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 import time
 from collections.abc import Iterator
@@ -12,14 +13,14 @@ from tqdm import tqdm
 
 from graphsent.cli.own_tasks import import_from_here
 from graphsent.cli.sources import name_of, opened
-from graphsent.cli.tables_in import TABLES, is_table
+from graphsent.cli.tables_in import TABLES, is_table, table_format, texts_in_table
 from graphsent.cli.usage import UsageError, check_target, flag
 from graphsent.errors import DataError, FailedError, GraphsentError
 from graphsent.parsing import load_parser
 from graphsent.parsing.files import CONLLU, TextLine, partial_path, write_parses
 from graphsent.tasks.own.examples import BadLine, text_of
-from graphsent.tasks.own.lines import decoded_lines
-from graphsent.tasks.own.reader import OwnFile, read_examples
+from graphsent.tasks.own.lines import decoded_lines, lines_in
+from graphsent.tasks.own.reader import OwnFile, has_labels, read_examples
 
 __all__ = ["run"]
 
@@ -45,7 +46,7 @@ def run(arguments: Any) -> None:
         try:
             outcome = write_parses(
                 arguments.out,
-                _rows(arguments) if is_table(arguments.file) else _lines(arguments),
+                _sentences(arguments),
                 parser,
                 split=arguments.split_sentences,
                 batch_size=arguments.batch_size,
@@ -81,11 +82,26 @@ def _check(arguments: Any) -> None:
     check_target(arguments.out, "--out", [arguments.file])
 
 
-def _rows(arguments: Any) -> Iterator[TextLine]:
-    """The rows of a table, each with a label."""
-    texts = (arguments.text_column,) if arguments.text_column else ()
-    path, label = Path(arguments.file), arguments.label_column
+def _sentences(arguments: Any) -> Iterator[TextLine]:
+    """The sentences of the input, with their labels if it is a table with a column of them."""
+    path, texts = Path(arguments.file), (arguments.text_column,) if arguments.text_column else ()
+    label, form = arguments.label_column, None
+    if is_table(arguments.file):
+        is_certain = bool(texts or label)
+        pieces = lines_in(path, arguments.encoding)
+        form, pieces = table_format(arguments.file, pieces, is_certain=is_certain)
+    if form is None:
+        return _lines(arguments)
     file = OwnFile(path, texts, label, input="text", encoding=arguments.encoding)
+    if label or has_labels(file):
+        return _rows(file)
+    print(f"{path}: no column of labels; --label-column would name one", file=sys.stderr)
+    found = itertools.chain.from_iterable(texts_in_table(pieces, form, arguments.file, texts))
+    return (TextLine(line.number, line.text, error=line.error) for line in found)
+
+
+def _rows(file: OwnFile) -> Iterator[TextLine]:
+    """The rows of a table, each with a label."""
     for row in read_examples(file):
         if isinstance(row, BadLine):
             yield TextLine(row.line, "", "", DataError(row.message))

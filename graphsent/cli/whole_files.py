@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import sys
 from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
 from typing import Any
 
 from graphsent.cli.sources import (
@@ -15,8 +16,10 @@ from graphsent.cli.sources import (
     name_of,
     without_label,
 )
+from graphsent.cli.tables_in import is_table, table_format, texts_in_table
 from graphsent.errors import DataError
 from graphsent.sentences import Sentence
+from graphsent.tasks.own.lines import UTF8, lines_in
 from graphsent.trees import DependencyTree, Tree, parse_conllu, parse_trees, read_conllu
 from graphsent.trees.errors import TreeError
 from graphsent.trees.recognition import may_be_tree
@@ -75,7 +78,7 @@ def sentences_from(
 
     They are dependency trees in CoNLL-U if the file is named ``*.conllu`` or ``*.conllu.gz``, or if
     the first line of standard input that is not a comment is a number and several more columns;
-    otherwise as in :func:`parse_sentences`.
+    the texts of a table if the file is named like one; otherwise as in :func:`parse_sentences`.
 
     Args:
         path: The file.
@@ -89,11 +92,25 @@ def sentences_from(
     if path != "-":
         if path.endswith(CONLLU):
             return read_conllu(path)
-        return parse_sentences(read_text(path), path, tokenize, class_names)
+        text = _text_of_table(path) if is_table(path) else read_text(path)
+        return parse_sentences(text, path, tokenize, class_names)
     text = _standard_input()
     if is_conllu(text.split("\n"), trees=False):
         return parse_conllu(text, STDIN)
     return parse_sentences(text, STDIN, tokenize, class_names)
+
+
+def _text_of_table(path: str) -> str:
+    """The texts of a table, a line each; a file named ``*.tsv`` without tabs is plain text."""
+    form, pieces = table_format(path, lines_in(Path(path), UTF8), is_certain=False)
+    if form is None:
+        return read_text(path)
+    texts = []
+    for line in itertools.chain.from_iterable(texts_in_table(pieces, form, path, ())):
+        if line.error is not None:
+            raise DataError(str(line.error))
+        texts.append(" ".join(line.text.split()))
+    return "".join(f"{text}\n" for text in texts)
 
 
 def parse_sentences(

@@ -54,7 +54,9 @@ def build_vocabulary(
     candidates = vocab.union((*counts, *count_words(other)))
     vectors = load_vectors(vector_paths, candidates, seed=seed)
     if not vectors.found.any():
-        raise DataError(f"word vectors: none of the {len(candidates):,} words has one")
+        alone = isinstance(vector_paths, (str, os.PathLike))
+        names = ", ".join(map(str, [vector_paths] if alone else vector_paths))
+        raise DataError(f"word vectors: none of the {len(candidates):,} words has one in {names}")
     kept = [
         word
         for word, found in zip(candidates.words, vectors.found, strict=True)

@@ -45,6 +45,7 @@ def completed(script, words: str) -> set[str]:
 
 def test_commands(script):
     assert completed(script, "tr") == {"train"}
+    assert completed(script, "train --help") == {"--help", "--help-all"}
     assert completed(script, "''") >= set(COMMANDS)
 
 

@@ -56,6 +56,23 @@ def test_columns_of_a_table_are_parsed(tmp_path, capsys):
     assert (tmp_path / "o").read_text() == "x\t(ROOT (W a) (W b))\n"
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("in.csv", "text\na b\nc d\n"),
+        ("in.csv", 'review,id,stamp\na b,1,x\nc d,2,"y"\n'),
+        ("in.jsonl", '{"text": "a b"}\n{"text": "c d"}\n'),
+        ("in.tsv", "a b\nc d\n"),
+    ],
+)
+def test_a_table_without_labels(name, text, tmp_path, capsys):
+    (tmp_path / name).write_text(text)
+    assert main(["parse", str(tmp_path / name), FLAT, f"--out={tmp_path}/o"]) == 0
+    assert (tmp_path / "o").read_text() == "(ROOT (W a) (W b))\n(ROOT (W c) (W d))\n"
+    said = f"{name}: no column of labels; --label-column would name one"
+    assert (said in capsys.readouterr().err) == (name != "in.tsv")
+
+
 def test_labels_with_a_bracket_are_read_back(tmp_path, capsys):
     path, out = tmp_path / "in.csv", tmp_path / "o.trees"
     path.write_text("text,label\ngood film,:)\ndull film,:(\n")
@@ -79,7 +96,7 @@ def test_a_tsv_is_read_as_by_train(tmp_path):
 @pytest.mark.parametrize(
     ("name", "data", "message"),
     [
-        ("in.csv", b"a,b\n", "which column holds the label?"),
+        ("in.csv", b"a,b\n", "which column holds the text?"),
         ("in.csv", b"label,text\nx,\xff\n", "0xFF is not valid UTF-8"),
         ("none.csv", None, "cannot read"),
     ],

@@ -172,6 +172,24 @@ def test_a_feature_graph(runs, tmp_path, capsys):
     assert "A title" in picture.read_text()
 
 
+def test_the_texts_of_a_table_are_inspected(runs, tmp_path, capsys):
+    out, found = runs("trec", "dcnn"), []
+    contents = {"a.txt": "a b c\nd e\n", "a.csv": 'n,text\n1,"a b\n c"\n2,d e\n'}
+    contents["a.jsonl"] = '{"text": "a b c"}\n{"text": "d e"}\n'
+    contents |= {"a.tsv": "x\ta b c\nx\td e\n", "b.tsv": "a b c\nd e\n"}
+    for name, content in contents.items():
+        (tmp_path / name).write_text(content)
+        capsys.readouterr()
+        assert main(["inspect", out, "filters", str(tmp_path / name)]) == 0
+        found.append(capsys.readouterr().out)
+    assert len(set(found)) == 1
+    (tmp_path / "bad.tsv").write_text("x\ta b c\nno tab\n")
+    (tmp_path / "empty.txt").write_text("")
+    for name, message in {"bad.tsv": "bad.tsv:2: ", "empty.txt": "empty.txt: empty"}.items():
+        assert main(["inspect", out, "filters", str(tmp_path / name)]) == 2
+        assert message in capsys.readouterr().err
+
+
 def test_a_sentence_in_brackets_is_inspected_whole(runs, tmp_path, capsys):
     inspect = ["inspect", runs("trec", "dcnn"), "graph"]
     for text, words in (("(not good)", "( not good )"), ("(awful film", "( awful film")):
@@ -201,7 +219,7 @@ def test_inspect_shows_the_attention_of_a_sentence(runs, tmp_path, capsys):
         ("apdcnn", ["attention", "--sentence=a b"], "expected a parse tree, got the sentence"),
         ("dcnn", ["filters", "--filters=13"], "no filter 13: the model has 12"),
         ("dcnn", ["graph", "--sentence=a", "--map=1", "--row=9"], "2 maps of 2 rows"),
-        ("dcnn", ["graph", "--sentence=a", "--number=2"], "no sentence 2: there are 1"),
+        ("dcnn", ["graph", "--sentence=a", "--number=2"], "--sentence: no sentence 2: there are 1"),
     ],
 )
 def test_inspect_errors_give_one_line(model, arguments, message, runs, capsys):

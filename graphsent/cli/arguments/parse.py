@@ -12,9 +12,9 @@ The first four need their extras: pip install 'graphsent[spacy]', 'graphsent[sta
 IN is text, one sentence per line; label<TAB>sentence, or columns below a header, if named *.tsv; or
 a table with named columns, *.csv or *.jsonl. Dependency trees are written as CoNLL-U, to an OUT
 named *.conllu; constituency trees are written in brackets, to any other name. Both files may be
-gzipped (*.gz). Labels are kept: as "# label = " in CoNLL-U, as label<TAB>tree in brackets. Lines
-that cannot be parsed are reported by number and keep their place, as an empty line in brackets or a
-gap in "# sent_id" in CoNLL-U; the exit status is then 1.
+gzipped (*.gz). Labels, if any, are kept: as "# label = " in CoNLL-U, as label<TAB>tree in brackets.
+Lines that cannot be parsed are reported by number and keep their place, as an empty line in
+brackets or a gap in "# sent_id" in CoNLL-U; the exit status is then 1.
 
 Finished batches are saved beside OUT. After an interruption, the same command resumes from them.
 

@@ -21,6 +21,7 @@ __all__ = [
     "INPUTS",
     "OwnFile",
     "format_by_name",
+    "has_labels",
     "iter_examples",
     "read_examples",
     "read_trees",
@@ -112,6 +113,21 @@ def iter_examples(
         if isinstance(example, BadLine):
             raise DataError(example.message)
         yield example
+
+
+def has_labels(table: OwnFile) -> bool:
+    """Whether a table has a column of labels, judged by its first row.
+
+    Raises:
+        DataError: The file cannot be read.
+    """
+    lines = itertools.chain.from_iterable(lines_in(table.path, table.encoding))
+    find = finder(table.text_columns, table.label_column, True)
+    try:
+        next(READERS[table.format()](lines, str(table.path), find), None)
+    except DataError:
+        return False
+    return True
 
 
 def read_examples(file: OwnFile) -> Iterator[OwnExample | BadLine]:
