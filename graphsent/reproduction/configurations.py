@@ -14,9 +14,9 @@ A family is a YAML file::
         of: treelstm-sst5          # an earlier one, whose settings are inherited
         config: {trees: balanced}
 
-A configuration's ``chosen`` replaces the inherited one; its ``deviations`` are added to the
-inherited ones. A deviation of the parses, ``{parses: how they differ}``, is left out where
-artificial trees replace them.
+A configuration's ``chosen`` is not inherited: by default it names the configuration whose settings
+are. Its ``deviations`` are added to the inherited ones. A deviation of the parses, ``{parses: how
+they differ}``, is left out where artificial trees replace them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import hashlib
 import json
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -33,10 +33,12 @@ import yaml
 
 from graphsent._names import unknown
 from graphsent.errors import DataError
+from graphsent.models import model_class
 from graphsent.tasks import get_task
 from graphsent.training import RunConfig
+from graphsent.training.building import completed
 
-__all__ = ["Configuration", "check_names", "read_family", "read_yaml"]
+__all__ = ["Configuration", "check_names", "different_settings", "read_family", "read_yaml"]
 
 _OF_FAMILY = ("revision", "chosen", "deviations", "config", "configurations")
 _OF_ONE = ("of", "minutes", "chosen", "deviations", "config")
@@ -92,6 +94,32 @@ class Configuration:
         return replace(self, config=config, minutes=self.minutes / _FAST_SHARE)
 
 
+def different_settings(
+    first: Configuration, second: Configuration
+) -> dict[str, tuple[object, object]]:
+    """The settings that two configurations share by name, but not by value.
+
+    Raises:
+        DataError: As in :meth:`Configuration.run_config`.
+    """
+    left, right = (_flat(completed(each.run_config())) for each in (first, second))
+    same = ("model", "seed")  # that is what is compared, and what every run has of its own
+    return {
+        name: (left[name], right[name])
+        for name in left
+        if name in right and name not in same and left[name] != right[name]
+    }
+
+
+def _flat(config: RunConfig) -> dict[str, Any]:
+    """Settings by their last name."""
+    kind = config.tree_kind or model_class(config.model).tree_kind
+    settings = {**asdict(config), "tree_kind": kind}
+    groups = [value for value in settings.values() if isinstance(value, Mapping)]
+    alone = {name: value for name, value in settings.items() if not isinstance(value, Mapping)}
+    return {name: value for group in [alone, *groups] for name, value in group.items()}
+
+
 def read_family(path: Path) -> list[Configuration]:
     """The configurations of a file.
 
@@ -129,7 +157,7 @@ def _family(family: Mapping[str, Any], path: Path) -> dict[str, Configuration]:
             config=_merged(start.config, values.get("config", {})),
             minutes=float(values.get("minutes", start.minutes)),
             deviations=(*start.deviations, *values.get("deviations", ())),
-            chosen=values.get("chosen", start.chosen),
+            chosen=values.get("chosen", f"as for `{base}`" if base else start.chosen),
         )
         if found[name].minutes <= 0:
             raise DataError(f"{path}: {name}: expected the minutes of a run, got none")

@@ -8,10 +8,11 @@ from statistics import fmean
 from typing import Any
 
 from graphsent.reproduction.catalogue import Catalogue
+from graphsent.reproduction.configurations import different_settings
 from graphsent.reproduction.finished import FinishedRuns
 from graphsent.reproduction.runs import NUM_SEEDS, Run
 from graphsent.reproduction.tables import Comparison, Table
-from graphsent.reproduction.verdict import Verdict
+from graphsent.reproduction.verdict import SIGNIFICANT, Verdict, num_after_holm
 from graphsent.training.figures import is_share, metric_title
 
 __all__ = ["as_markdown", "summary"]
@@ -32,12 +33,18 @@ split have a tenth of their training data as one. Accuracies and F1 are in per c
 the time of one run on one CPU core. A row without figures has not been run.
 All runs of all tables take {hours:.0f} hours on one core (estimated where runs are missing).
 
-Where two rows are compared, the difference is given with its 95 % interval and a two-sided p-value,
-both from a paired bootstrap over test examples and seeds, or over the examples of all folds. A
-claim is *supported* or *reversed* if p is below .05, and *undecided* otherwise. The papers' word
-vectors and parses were not available; the notes under a table list what else differs and how the
-settings were chosen.
+Where two rows are compared, the difference is given with its 95 % interval and a two-sided p-value:
+from a paired bootstrap over test examples and seeds, which is conservative (it finds too few
+differences rather than too many), or from a t-test over the folds, corrected for the training data
+that they share (Nadeau and Bengio 2003). A claim is *supported* or *reversed* if p is below .05,
+and *undecided* otherwise. {multiplicity}The last column names the settings in
+which the two rows differ, first / second: where they were chosen separately, or for one row only,
+the difference is that of the settings, too. The papers' word vectors and parses were not available;
+the notes under a table list what else differs and how the settings were chosen.
 """
+_MULTIPLICITY = """\
+These p-values are not corrected for the number of claims: of the {below}
+of {number} that are below .05, {left} remain so after Holm's correction. """
 _FAST = """
 **This is the fast version**: a quarter of the epochs and two seeds or folds, on the corpora
 {corpora}. It shows that everything runs; its figures cannot be compared with the papers'.
@@ -55,8 +62,18 @@ _COLUMNS = (
     "minutes",
     "notes",
 )
-_CONTROLS = "controls"
-_COMPARED = ("claim", "first", "second", "difference", "95 % interval", "p", "n", "verdict")
+_CONTROLS, _OF_ROOTS = "controls", " without the labels of phrases"
+_COMPARED = (
+    "claim",
+    "first",
+    "second",
+    "difference",
+    "95 % interval",
+    "p",
+    "n",
+    "verdict",
+    "settings that differ",
+)
 
 
 def as_markdown(
@@ -76,7 +93,8 @@ def as_markdown(
         compared: Their comparisons, as returned by :func:`~graphsent.reproduction.verdicts`.
         fast: Whether the runs are those of fast versions.
     """
-    parts = [_HEAD.format(hours=_hours(catalogue, finished))]
+    hours, multiplicity = _hours(catalogue, finished), _multiplicity(compared)
+    parts = [_HEAD.format(hours=hours, multiplicity=multiplicity)]
     if fast:
         parts.append(_FAST.format(corpora=", ".join(_corpora(catalogue, finished)) or "none"))
     else:
@@ -84,7 +102,7 @@ def as_markdown(
     by_table = groupby(found, key=lambda entry: entry["table"])
     for name, rows in by_table:
         parts.append(_table(catalogue.tables[name], list(rows)))
-        parts.append(_comparisons(catalogue.tables[name], compared))
+        parts.append(_comparisons(catalogue, catalogue.tables[name], compared))
     return "\n".join(part for part in parts if part)
 
 
@@ -107,12 +125,11 @@ def summary(catalogue: Catalogue, found: Sequence[Mapping[str, Any]], compared: 
     seen = set()
     for entry in sorted(found, key=lambda entry: entry["paper"] is None):  # of tables that share it
         metric = main.get((entry["table"], entry["row"], entry["configuration"]))
-        if metric is None or not entry["n"] or entry["configuration"] in seen:
+        figure = (entry["configuration"], metric)
+        if metric is None or not entry["n"] or figure in seen or entry["metric"] != metric:
             continue
-        if entry["metric"] != metric:
-            continue
-        seen.add(entry["configuration"])
-        titles[entry["task"]] = f"`{entry['task']}`, {metric_title(metric)}"
+        seen.add(figure)
+        titles.setdefault(entry["task"], f"`{entry['task']}`, {metric_title(metric)}")
         cells.setdefault(entry["row"], {})[entry["task"]] = _cell(entry)
     lines = [_line(["ours (deviation, n) / paper", *titles.values()])]
     lines.append(_line(["---"] * (len(titles) + 1)))
@@ -121,19 +138,21 @@ def summary(catalogue: Catalogue, found: Sequence[Mapping[str, Any]], compared: 
 
 
 def _controls(catalogue: Catalogue, compared: Compared) -> list[str]:
-    """How often parsed trees were better than artificial ones, per task."""
+    """How often parsed trees were better than artificial ones, per task and kind of labels."""
     if _CONTROLS not in catalogue.tables:
         return []
-    by_task: dict[str, list[str]] = {}
+    by_group: dict[str, list[str]] = {}
     for each in catalogue.tables[_CONTROLS].comparisons:
         verdict = compared[each]
         if verdict is not None:
-            task = catalogue.configurations[each.first].config["task"]
-            by_task.setdefault(task, []).append(verdict.text)
+            config = catalogue.configurations[each.first].run_config()
+            of_roots = config.training.loss_nodes == "root"
+            group = f"`{config.task}`{_OF_ROOTS if of_roots else ''}"
+            by_group.setdefault(group, []).append(verdict.text)
     counts = [
-        f"on `{task}` {texts.count('supported')} of {len(texts)} show a gain and "
+        f"on {group} {texts.count('supported')} of {len(texts)} show a gain and "
         f"{texts.count('reversed')} a loss"
-        for task, texts in by_task.items()
+        for group, texts in by_group.items()
     ]
     if not counts:
         return []
@@ -198,7 +217,7 @@ def _table(table: Table, rows: list[Mapping[str, Any]]) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _comparisons(table: Table, compared: Compared) -> str:
+def _comparisons(catalogue: Catalogue, table: Table, compared: Compared) -> str:
     """A row per comparison of a table; empty if it has none."""
     if not table.comparisons:
         return ""
@@ -206,17 +225,43 @@ def _comparisons(table: Table, compared: Compared) -> str:
     for each in table.comparisons:
         cells = [each.claim, f"`{each.first}`", f"`{each.second}`"]
         verdict = compared[each]
+        sides = (catalogue.configurations[name] for name in (each.first, each.second))
+        differing = [
+            f"{name} {_setting(left)} / {_setting(right)}"
+            for name, (left, right) in different_settings(*sides).items()
+        ]
+        last = ", ".join(differing) or "none"
         if verdict is None:
-            lines.append(_line([*cells, "-", "-", "-", "-", "not run yet"]))
+            lines.append(_line([*cells, "-", "-", "-", "-", "not run yet", last]))
             continue
         mean, low, high = (
             _figure(verdict.metric, value, sign="+")
             for value in (verdict.mean, verdict.low, verdict.high)
         )
         n = " and ".join(map(str, verdict.num_runs))
-        cells += [mean, f"{low} to {high}", _p(verdict.p), n, verdict.text]
+        cells += [mean, f"{low} to {high}", _p(verdict.p), n, verdict.text, last]
         lines.append(_line(cells))
     return "\n".join([*lines, ""])
+
+
+def _multiplicity(compared: Compared) -> str:
+    """How many claims chance alone would explain; empty if none is significant."""
+    decided = {
+        (each.first, each.second): verdict.p
+        for each, verdict in compared.items()
+        if verdict is not None and 1 not in verdict.num_runs
+    }
+    below = sum(p < SIGNIFICANT for p in decided.values())
+    left = num_after_holm(decided.values())
+    return _MULTIPLICITY.format(below=below, number=len(decided), left=left) if below else ""
+
+
+def _setting(value: object) -> str:
+    if isinstance(value, bool) or value is None or value == ():
+        return "yes" if value else "no"
+    if isinstance(value, (tuple, list)):
+        return " + ".join(str(each).partition(".")[0] for each in value)
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _p(value: float) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from graphsent.reproduction.catalogue import Catalogue
@@ -11,9 +12,9 @@ from graphsent.reproduction.finished import FinishedRuns
 from graphsent.reproduction.tables import Comparison
 from graphsent.training.figures import is_share
 
-__all__ = ["Verdict", "verdicts"]
+__all__ = ["SIGNIFICANT", "Verdict", "num_after_holm", "verdicts"]
 
-_SIGNIFICANT = 0.05
+SIGNIFICANT = 0.05
 # Columns stored for each test example -> the metric computed from them.
 _METRICS = {
     COLUMNS["classification"]: "accuracy",
@@ -33,7 +34,8 @@ class Verdict:
         high: Upper end.
         p: Two-sided p-value.
         num_runs: Number of runs of each.
-        text: ``"supported"``, ``"reversed"``, ``"undecided"``, or ``"one seed cannot tell"``.
+        text: ``"supported"``, ``"reversed"``, ``"undecided"``, ``"one seed cannot tell"``,
+            or ``"one fold cannot tell"``.
     """
 
     metric: str
@@ -65,12 +67,21 @@ def verdicts(
     }
 
 
+def num_after_holm(values: Iterable[float]) -> int:
+    """How many of some p-values are significant after Holm's correction for their number."""
+    ordered = sorted(values)
+    for rank, p in enumerate(ordered):
+        if p >= SIGNIFICANT / (len(ordered) - rank):
+            return rank
+    return len(ordered)
+
+
 def _verdict(
     catalogue: Catalogue, comparison: Comparison, finished: FinishedRuns, *, fast: bool
 ) -> Verdict | None:
     shipped = [catalogue.configurations[name] for name in (comparison.first, comparison.second)]
     sides = [finished.of(each.fast() if fast else each) for each in shipped]
-    folds = bool(shipped[0].num_folds)
+    folds = shipped[0].num_folds
     if folds:  # compare the same folds
         numbers = {run.number for run in sides[0]} & {run.number for run in sides[1]}
         sides = [{r: c for r, c in side.items() if r.number in numbers} for side in sides]
@@ -78,11 +89,11 @@ def _verdict(
         return None
     first, second = (list(side.values()) for side in sides)
     metric = _METRICS[tuple(first[0]["examples"]["columns"])]
-    found = compare(first, second, folds=folds)
+    found = compare(first, second, num_folds=folds)
     scale = 100 if is_share(metric) else 1
-    if not folds and 1 in found.num_runs:
-        text = "one seed cannot tell"  # p covers test examples only
-    elif found.p >= _SIGNIFICANT:
+    if 1 in found.num_runs:  # p covers test examples only, or nothing
+        text = f"one {'fold' if folds else 'seed'} cannot tell"
+    elif found.p >= SIGNIFICANT:
         text = "undecided"
     else:
         text = "supported" if found.mean > 0 else "reversed"

@@ -9,6 +9,7 @@ import pytest
 from graphsent.errors import DataError
 from graphsent.models import model_class
 from graphsent.reproduction import Catalogue, FinishedRuns, entries, verdicts
+from graphsent.reproduction.configurations import different_settings
 from graphsent.reproduction.markdown import summary
 from graphsent.tasks import get_task
 from graphsent.training.building import model_options
@@ -70,7 +71,9 @@ def test_settings_are_merged_part_by_part(catalogue):
     assert left.config["vectors"] == ["tiny.txt"]
     assert left.minutes == 0.2
     assert left.deviations == ("smaller", "left-branching trees")
-    assert left.chosen == "as they came"
+    assert left.chosen == "as for `toy-tree`"
+    tree = catalogue.configuration("toy-tree")
+    assert different_settings(tree, left) == {"trees": (None, "left")}
 
 
 def test_deviations_of_parses_are_left_out_with_artificial_trees(shipped):

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 import torch
+from scipy import stats
 from torchmetrics.functional import pearson_corrcoef
 
 from graphsent.errors import DataError
 from graphsent.reproduction import compare
 from graphsent.reproduction.examples import COLUMNS, addends, metric_of, pack, unpack
+from graphsent.reproduction.verdict import num_after_holm
 
 RIGHT, SCORES, BRACKETS = COLUMNS.values()
 
@@ -82,12 +86,38 @@ def test_under_no_difference_p_is_below_a_twentieth_about_once_in_twenty():
     assert sum(p < 0.05 for p in found) <= 8  # 3 are expected
 
 
-def test_folds_are_one_test_set():
-    better = [right(0.9, 40, seed) for seed in range(10)]
-    worse = [right(0.6, 40, seed) for seed in range(10)]
-    found = compare(runs(*better), runs(*worse), folds=True)
-    assert found.p < 0.01
-    assert found.mean == pytest.approx(np.mean(better) - np.mean(worse))
+def test_folds_are_compared_by_a_corrected_t_test():
+    better = [right(0.9, 40 + seed % 2, seed) for seed in range(10)]
+    worse = [right(0.6, 40 + seed % 2, seed + 50) for seed in range(10)]
+    found = compare(runs(*better), runs(*worse), num_folds=10)
+    differences = [one.mean() - other.mean() for one, other in zip(better, worse, strict=True)]
+    uncorrected = stats.ttest_rel(differences, [0] * 10)
+    t = uncorrected.statistic * math.sqrt(1 / 10 / (1 / 10 + 1 / 9))
+    assert found.mean == pytest.approx(np.mean(differences))
+    assert found.p == pytest.approx(2 * stats.t.sf(t, 9))
+    assert uncorrected.pvalue < found.p < 0.01
+    half = stats.t.ppf(0.975, 9) * found.mean / t
+    assert (found.low, found.high) == pytest.approx((found.mean - half, found.mean + half))
+
+
+def test_a_difference_on_one_fold_is_none():
+    one, other = runs(right(0.9, 40)), runs(right(0.1, 40))
+    found = compare(one, other, num_folds=10)
+    assert (found.low, found.high, found.p) == (-math.inf, math.inf, 1)
+
+
+def test_the_same_on_every_fold_is_no_difference():
+    folds = runs(*[right(0.9, 40, seed) for seed in range(10)])
+    found = compare(folds, folds, num_folds=10)
+    assert (found.mean, found.low, found.high, found.p) == (0, 0, 0, 1)
+
+
+@pytest.mark.parametrize(
+    ("values", "number"),
+    [([], 0), ([0.04], 1), ([0.06], 0), ([0.04, 0.02], 2), ([0.04, 0.03], 0), ([0.1, 0.001], 1)],
+)
+def test_holm(values, number):
+    assert num_after_holm(values) == number
 
 
 def test_results_on_other_examples_are_rejected():

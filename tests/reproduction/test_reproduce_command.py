@@ -64,7 +64,9 @@ def test_missing_runs_of_a_table_and_a_report(here, execution, catalogue, capsys
     (line,) = [line for line in page.splitlines() if line.startswith("| trees are better")]
     assert line.split(" | ")[1:3] == ["`toy-tree`", "`toy-nbow`"]
     assert line.split(" | ")[6] == "2 and 2"
-    assert line.split(" | ")[7] in ("supported |", "reversed |", "undecided |")
+    verdict, differing = line.split(" | ")[7:]
+    assert verdict in ("supported", "reversed", "undecided")
+    assert differing == "tree_kind constituency / words |"
 
     assert main(["reproduce", "all", "--data-dir=data", "--seeds=0-1"]) == 0
     assert "6 runs, 0 to do" in capsys.readouterr().out
