@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 from graphsent.errors import DataError
 from graphsent.tasks.vectors import WordVectors, load_vectors
@@ -55,7 +56,8 @@ def build_vocabulary(
     vectors = load_vectors(vector_paths, candidates, seed=seed)
     if not vectors.found.any():
         alone = isinstance(vector_paths, (str, os.PathLike))
-        names = ", ".join(map(str, [vector_paths] if alone else vector_paths))
+        files: Any = [vector_paths] if alone else vector_paths
+        names = ", ".join(map(str, files))
         raise DataError(f"word vectors: none of the {len(candidates):,} words has one in {names}")
     kept = [
         word
