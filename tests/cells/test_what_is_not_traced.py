@@ -413,6 +413,16 @@ def test_tensors_that_compute_in_their_own_way(of_what):
     torch.testing.assert_close(cell(graph, feat), plain, rtol=1e-10, atol=1e-10)
 
 
+def test_a_long_chain_of_objects():
+    cell = type("Mine", (Cell,), {"of": lambda self, h: h})()
+    cell.last = SimpleNamespace()
+    for _ in range(1500):
+        cell.last = SimpleNamespace(before=cell.last)
+    graph, feat = tree(20, 3), torch.randn(20, 3, dtype=torch.float64)
+    assert "too many objects" in cell.explain(graph).reason
+    torch.testing.assert_close(cell(graph, feat), cell(graph, feat, engine="dgl"))
+
+
 @needs_compiler
 def test_an_attribute_that_changes_in_every_step(monkeypatch):
     monkeypatch.setattr(recurrence, "_MOST_COMPILED", 2)

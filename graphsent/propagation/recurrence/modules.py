@@ -73,7 +73,7 @@ def recurrence_of(
         return known.recurrence
     try:
         return _recurrence_of(cell, signature, known)
-    except TooManyParts:
+    except (TooManyParts, RecursionError):
         _known[cell] = _Cached([], [], [], _TOO_MANY)
         return _TOO_MANY
 

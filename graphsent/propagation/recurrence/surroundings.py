@@ -85,11 +85,9 @@ def fact(value: Any) -> Any:
 
     Raises:
         TooManyParts: it contains too much.
+        RecursionError: it is nested too deeply.
     """
-    try:
-        return _fact(value, _Walked())
-    except RecursionError:
-        raise TooManyParts from None
+    return _fact(value, _Walked())
 
 
 def _fact(value: Any, walked: _Walked) -> Any:
