@@ -73,7 +73,7 @@ def test_settings_are_merged_part_by_part(catalogue):
     assert left.deviations == ("smaller", "left-branching trees")
     assert left.chosen == "as for `toy-tree`"
     tree = catalogue.configuration("toy-tree")
-    assert different_settings(tree, left) == {"trees": (None, "left")}
+    assert different_settings(tree, left) == {"trees": ("parsed", "left")}
 
 
 def test_deviations_of_parses_are_left_out_with_artificial_trees(shipped):
