@@ -4,7 +4,7 @@ import weakref
 
 import pytest
 import torch
-from torch._subclasses.fake_tensor import FakeTensorMode
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.nn import functional
 from torch.utils.flop_counter import FlopCounterMode
@@ -13,6 +13,7 @@ from graphsent.cells import AttentiveTreeLSTM, ChildSumTreeLSTM
 from graphsent.graphs import constituency_batch
 from graphsent.kernels import library
 from graphsent.kernels.library import kernels_for
+from graphsent.kernels.structures import address_of
 from graphsent.layers import Linear
 from graphsent.propagation import linear as module
 from graphsent.propagation.linear import linear
@@ -183,8 +184,11 @@ def test_weights_without_memory():
     graph = constituency_batch(["(S (A a) (B b))"])
     with FakeTensorMode(allow_non_fake_inputs=True):
         cell = ChildSumTreeLSTM(4, 3)
+    h = cell(graph, torch.randn(graph.num_nodes(), 4))  # level by level in torch
+    assert isinstance(h, FakeTensor)
+    assert h.shape == (graph.num_nodes(), 3)
     with pytest.raises(TypeError, match=r"expected a tensor in memory .* got a FakeTensor"):
-        cell(graph, torch.randn(graph.num_nodes(), 4))
+        address_of(h)
 
 
 def test_the_wrong_shapes_are_an_error(counted):
