@@ -18,12 +18,12 @@ _EXAMPLES = ("A film of great charm.", "A dull, lifeless mess.", "The plot is no
 
 def run(arguments: Any) -> None:
     """Runs the demonstration."""
-    from graphsent.training import RunDirectory, train
+    from graphsent.training import RunDirectory, RunSet, train
 
     out = Path(arguments.out)
     results = {}
     configs = _configs(arguments.seed)
-    if RunDirectory(out).config.is_file():
+    if RunDirectory(out).config.is_file() or RunSet(out).exists:
         raise UsageError(f"--out: {out} is a run: expected a demonstration or a new directory")
     for config in configs.values():
         _check_own(RunDirectory(out / config.model), config)

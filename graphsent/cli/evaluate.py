@@ -31,7 +31,7 @@ from graphsent.training import (
     load_model,
     summary,
 )
-from graphsent.training.directory import digests
+from graphsent.training.directory import changed_files
 from graphsent.training.figures import figures
 
 __all__ = ["run"]
@@ -137,9 +137,7 @@ def _tell_changes(paths: Sequence[Path], judged: Sequence[Mapping[str, Any]]) ->
     """Names the files that have changed since training, in one line on standard error."""
     changed: dict[str, None] = {}
     for path, content in zip(paths, judged, strict=True):
-        before = digests(_trained_on(path))
-        now = digests(content["corpus"])
-        changed.update((file, None) for file in now if before.get(file, now[file]) != now[file])
+        changed |= dict.fromkeys(changed_files(_trained_on(path), content["corpus"]))
     if changed:
         names = ", ".join(changed)
         print(f"graphsent evaluate: changed since training: {names}", file=sys.stderr)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import sys
 import time
 from collections.abc import Iterator
@@ -13,13 +12,13 @@ from tqdm import tqdm
 
 from graphsent.cli.own_tasks import import_from_here
 from graphsent.cli.sources import name_of, opened
-from graphsent.cli.tables_in import TABLES, is_table, table_format, texts_in_table
+from graphsent.cli.tables_in import TABLES, is_table, lines_of_table
 from graphsent.cli.usage import UsageError, check_target, flag
 from graphsent.errors import DataError, FailedError, GraphsentError
 from graphsent.parsing import load_parser
 from graphsent.parsing.files import CONLLU, TextLine, partial_path, write_parses
 from graphsent.tasks.own.examples import BadLine, text_of
-from graphsent.tasks.own.lines import decoded_lines, lines_in
+from graphsent.tasks.own.lines import decoded_lines
 from graphsent.tasks.own.reader import OwnFile, has_labels, read_examples
 
 __all__ = ["run"]
@@ -85,19 +84,15 @@ def _check(arguments: Any) -> None:
 def _sentences(arguments: Any) -> Iterator[TextLine]:
     """The sentences of the input, with their labels if it is a table with a column of them."""
     path, texts = Path(arguments.file), (arguments.text_column,) if arguments.text_column else ()
-    label, form = arguments.label_column, None
-    if is_table(arguments.file):
-        is_certain = bool(texts or label)
-        pieces = lines_in(path, arguments.encoding)
-        form, pieces = table_format(arguments.file, pieces, is_certain=is_certain)
-    if form is None:
+    label, encoding = arguments.label_column, arguments.encoding
+    rows = lines_of_table(arguments.file, encoding, texts, is_certain=bool(texts or label))
+    if rows is None:
         return _lines(arguments)
-    file = OwnFile(path, texts, label, input="text", encoding=arguments.encoding)
+    file = OwnFile(path, texts, label, input="text", encoding=encoding)
     if label or has_labels(file):
         return _rows(file)
     print(f"{path}: no column of labels; --label-column would name one", file=sys.stderr)
-    found = itertools.chain.from_iterable(texts_in_table(pieces, form, arguments.file, texts))
-    return (TextLine(line.number, line.text, error=line.error) for line in found)
+    return (TextLine(line.number, line.text, error=line.error) for line in rows)
 
 
 def _rows(file: OwnFile) -> Iterator[TextLine]:

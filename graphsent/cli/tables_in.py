@@ -9,12 +9,13 @@ from pathlib import Path
 
 from graphsent.errors import DataError
 from graphsent.tasks.own.examples import BadLine
+from graphsent.tasks.own.lines import lines_in
 from graphsent.tasks.own.reader import format_by_name
 from graphsent.tasks.own.tables import READERS, Row, finder
 from graphsent.trees import TreeError
 from graphsent.trees.records import Line
 
-__all__ = ["TABLES", "is_table", "table_format", "texts_in_table"]
+__all__ = ["TABLES", "is_table", "lines_of_table", "table_format", "texts_in_table"]
 
 TABLES = (".csv", ".tsv", ".jsonl", ".ndjson", ".json")
 _AT_ONCE = 256
@@ -83,6 +84,22 @@ def texts_in_table(
             found = []
     if found:
         yield found
+
+
+def lines_of_table(
+    path: str, encoding: str, columns: Sequence[str] = (), *, is_certain: bool = False
+) -> Iterator[Line] | None:
+    """The lines of :func:`texts_in_table` for a file, one by one; None if it is not a table.
+
+    Raises:
+        DataError: The file cannot be read, or as for :func:`texts_in_table`.
+    """
+    if not is_table(path):
+        return None
+    form, pieces = table_format(path, lines_in(Path(path), encoding), is_certain=is_certain)
+    if form is None:
+        return None
+    return itertools.chain.from_iterable(texts_in_table(pieces, form, path, columns))
 
 
 def _line(row: Row | BadLine, source: str, side: int | None) -> Line:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import itertools
 import sys
-from collections.abc import Callable, Collection, Sequence
-from pathlib import Path
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 from graphsent.cli.sources import (
@@ -16,10 +15,10 @@ from graphsent.cli.sources import (
     name_of,
     without_label,
 )
-from graphsent.cli.tables_in import is_table, table_format, texts_in_table
+from graphsent.cli.tables_in import lines_of_table
 from graphsent.errors import DataError
 from graphsent.sentences import Sentence
-from graphsent.tasks.own.lines import UTF8, lines_in
+from graphsent.tasks.own.lines import UTF8
 from graphsent.trees import DependencyTree, Tree, parse_conllu, parse_trees, read_conllu
 from graphsent.trees.errors import TreeError
 from graphsent.trees.recognition import may_be_tree
@@ -92,7 +91,8 @@ def sentences_from(
     if path != "-":
         if path.endswith(CONLLU):
             return read_conllu(path)
-        text = _text_of_table(path) if is_table(path) else read_text(path)
+        rows = lines_of_table(path, UTF8)
+        text = read_text(path) if rows is None else _joined(rows)
         return parse_sentences(text, path, tokenize, class_names)
     text = _standard_input()
     if is_conllu(text.split("\n"), trees=False):
@@ -100,13 +100,10 @@ def sentences_from(
     return parse_sentences(text, STDIN, tokenize, class_names)
 
 
-def _text_of_table(path: str) -> str:
-    """The texts of a table, a line each; a file named ``*.tsv`` without tabs is plain text."""
-    form, pieces = table_format(path, lines_in(Path(path), UTF8), is_certain=False)
-    if form is None:
-        return read_text(path)
+def _joined(rows: Iterable[Line]) -> str:
+    """The texts of a table, a line each."""
     texts = []
-    for line in itertools.chain.from_iterable(texts_in_table(pieces, form, path, ())):
+    for line in rows:
         if line.error is not None:
             raise DataError(str(line.error))
         texts.append(" ".join(line.text.split()))

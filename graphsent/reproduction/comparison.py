@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.stats import t as student_t
+from scipy.special import stdtr, stdtrit
 
 from graphsent.errors import DataError
 from graphsent.reproduction.examples import addends, metric_of, unpack
@@ -115,7 +115,6 @@ def _of_folds(differences: np.ndarray, num_folds: int) -> tuple[float, float, fl
     if number == 1:
         return mean, -math.inf, math.inf, 1.0
     error = float(differences.std(ddof=1)) * math.sqrt(1 / number + 1 / (num_folds - 1))
-    distribution = student_t(number - 1)
-    p = 2 * float(distribution.sf(abs(mean) / error)) if error else float(mean == 0)
-    half = float(distribution.ppf(0.975)) * error
+    p = 2 * float(stdtr(number - 1, -abs(mean) / error)) if error else float(mean == 0)
+    half = float(stdtrit(number - 1, 0.975)) * error
     return mean, mean - half, mean + half, p

@@ -245,7 +245,7 @@ def _comparisons(catalogue: Catalogue, table: Table, compared: Compared) -> str:
 
 
 def _multiplicity(compared: Compared) -> str:
-    """How many claims chance alone would explain; empty if none is significant."""
+    """How many claims are significant, and remain so after correction; empty if none is."""
     decided = {
         (each.first, each.second): verdict.p
         for each, verdict in compared.items()

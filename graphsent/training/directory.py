@@ -20,7 +20,7 @@ from graphsent.models.base.storage import CARD_FILE, MODEL_FILES, check_own_file
 from graphsent.training.config import RunConfig
 from graphsent.training.errors import TrainingError, TrainingFailed
 
-__all__ = ["SEVERAL", "RunDirectory", "digests", "load_model"]
+__all__ = ["SEVERAL", "RunDirectory", "changed_files", "load_model"]
 
 SEVERAL = "runs.yaml"  # in the directory of several runs, see graphsent.training.run_set
 _FIGURES = "metrics.csv"
@@ -311,8 +311,14 @@ def load_model(
     return load_pretrained(directory, encoder, model_class)
 
 
-def digests(described: Any) -> dict[str, str]:
-    """The SHA-256 of each file in a description of data, as in ``results.json``, by path."""
+def changed_files(before: Any, now: Any) -> list[str]:
+    """The files whose SHA-256 differs between two descriptions of data, as in ``results.json``."""
+    known = _digests(before)
+    return [file for file, digest in _digests(now).items() if known.get(file, digest) != digest]
+
+
+def _digests(described: Any) -> dict[str, str]:
+    """The SHA-256 of each file in a description of data, by path."""
     if not isinstance(described, Mapping | list):
         return {}
     found: dict[str, str] = {}
@@ -321,5 +327,5 @@ def digests(described: Any) -> dict[str, str]:
             found[str(described["path"])] = described["sha256"]
         described = described.values()
     for each in described:
-        found.update(digests(each))
+        found.update(_digests(each))
     return found

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from graphsent._locks import locked
 from graphsent.tasks import get_task
 from graphsent.training.config import RunConfig
-from graphsent.training.directory import RunDirectory, digests
+from graphsent.training.directory import RunDirectory, changed_files
 from graphsent.training.errors import TrainingError, TrainingInterrupted
 from graphsent.training.figures import figures
 from graphsent.training.run import Echo, resume, show, train_checked
@@ -122,15 +122,14 @@ def _train(run_set: RunSet, runs: Runs, *, progress: bool, echo: Echo) -> dict[s
             echo(f"{name}: {line}")
 
         def check(corpus: Any, name: str = name) -> None:
-            for other, results in found.items():
-                known = digests(results.get("corpus"))
-                for file, digest in digests(corpus).items():
-                    if known.get(file, digest) != digest:
-                        raise TrainingError(
-                            f"{run_set.path}: {file} has changed between {other} and {name}, whose "
-                            "figures do not belong together: start new runs (--overwrite, or "
-                            "another directory)"
-                        )
+            other, before = next(iter(found.items()), (name, {}))
+            changed = changed_files(before.get("corpus"), corpus)
+            if changed:
+                raise TrainingError(
+                    f"{run_set.path}: {changed[0]} has changed between {other} and {name}, whose "
+                    "figures do not belong together: start new runs (--overwrite, or another "
+                    "directory)"
+                )
 
         run = RunDirectory(run_set.path / name)
         before = run.read_results()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import logging
 import math
-import os
 import random
 import sys
 import threading
@@ -22,7 +21,7 @@ from torch.nn import functional
 from traced_cell import SIZE, Cell, assert_same
 
 from graphsent.cells import IndexedFeat
-from graphsent.propagation.recurrence import modules, recurrence
+from graphsent.propagation.recurrence import modules
 
 CACHE: dict[str, torch.Tensor] = {}
 LAST = None
@@ -374,66 +373,6 @@ def test_a_cell_that_asks_for_the_mode(mode, of):
     with mode():
         expected = cell(graph, feat, engine="dgl")
         torch.testing.assert_close(cell(graph, feat), expected)
-
-
-@pytest.mark.parametrize(
-    ("of", "reason"),
-    [
-        (lambda self, h: h * np.random.default_rng(0).normal(), "it draws random numbers"),
-        (lambda self, h: h * random.SystemRandom().random(), "it draws random numbers"),
-        (lambda self, h: h * len(os.urandom(2)), "it draws random numbers"),
-        (lambda self, h: h * torch.initial_seed(), "it asks for a setting of torch"),
-        (lambda self, h: h * torch.is_anomaly_enabled(), "it asks for a setting of torch"),
-    ],
-)
-def test_functions_whose_results_cannot_be_watched(of, reason):
-    assert type("Mine", (Cell,), {"of": of})().explain(tree(20, 3)).reason == reason
-
-
-class Doubled(torch.Tensor):
-    """A tensor that is twice as large as its memory says."""
-
-    @classmethod
-    def __torch_function__(cls, function, types, args=(), kwargs=None):
-        plain = [2 * a.as_subclass(torch.Tensor) if isinstance(a, cls) else a for a in args]
-        return function(*plain, **(kwargs or {}))
-
-
-@pytest.mark.parametrize("of_what", ["parameter", "input"])
-def test_tensors_that_compute_in_their_own_way(of_what):
-    cell = type("Mine", (Cell,), {"of": lambda self, h: self.p * h})()
-    graph, feat = tree(20, 3), torch.randn(20, 3, dtype=torch.float64)
-    plain = cell(graph, feat)
-    if of_what == "parameter":
-        del cell.p
-        cell.register_buffer("p", torch.ones((), dtype=torch.float64).as_subclass(Doubled))
-        assert "derived from Tensor" in cell.explain(graph).reason
-    else:
-        feat = (feat / 2).as_subclass(Doubled)
-    torch.testing.assert_close(cell(graph, feat), plain, rtol=1e-10, atol=1e-10)
-
-
-def test_a_long_chain_of_objects():
-    cell = type("Mine", (Cell,), {"of": lambda self, h: h})()
-    cell.last = SimpleNamespace()
-    for _ in range(1500):
-        cell.last = SimpleNamespace(before=cell.last)
-    graph, feat = tree(20, 3), torch.randn(20, 3, dtype=torch.float64)
-    assert "too many objects" in cell.explain(graph).reason
-    torch.testing.assert_close(cell(graph, feat), cell(graph, feat, engine="dgl"))
-
-
-@needs_compiler
-def test_an_attribute_that_changes_in_every_step(monkeypatch):
-    monkeypatch.setattr(recurrence, "_MOST_COMPILED", 2)
-    cell = type("Mine", (Cell,), {"of": lambda self, h: self.factor * h, "factor": 1.0})()
-    graph, ways = tree(20, 3), []
-    for cell.factor in (1.0, 2.0, 3.0, 4.0, 1.0):
-        ways.append(cell.explain(graph).way)
-        assert_same(cell)
-    assert ways == ["compiled", "compiled", "traced", "traced", "compiled"]
-    cell.factor = 5.0
-    assert "its equations have changed more than" in cell.explain(graph).reason
 
 
 @pytest.mark.parametrize("shared", [False, True])

@@ -29,12 +29,13 @@ def test_it_compares_models_predicts_and_draws(small, tmp_path, capsys):
     assert (tmp_path / "tree.svg").read_text().startswith("<?xml")
 
 
-def test_another_run_is_left_alone(tmp_path, capsys):
-    (tmp_path / "config.yaml").write_text("task: sst5\n")
+@pytest.mark.parametrize("name", ["config.yaml", "runs.yaml"])
+def test_another_run_is_left_alone(name, tmp_path, capsys):
+    (tmp_path / name).write_text("task: sst5\n")
     with pytest.raises(SystemExit, match="2"):
         main(["demo", f"--out={tmp_path}"])
     assert "is a run: expected a demonstration or a new directory" in capsys.readouterr().err
-    assert [path.name for path in tmp_path.iterdir()] == ["config.yaml"]
+    assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
 @pytest.mark.parametrize(

@@ -42,16 +42,16 @@ _ATTRIBUTES_OF_LINEAR = len(vars(nn.Linear(1, 1)))  # unless attributes were add
 _CHANGES = "it changes attributes, variables or random generators"
 _TOO_MANY = "its attributes, or variables that it reads, refer to too many objects to be watched"
 _known: weakref.WeakKeyDictionary[nn.Module, _Cached] = weakref.WeakKeyDictionary()
-_compiled: weakref.WeakKeyDictionary[nn.Module, set[str]] = weakref.WeakKeyDictionary()
 
 
 class _Cached(NamedTuple):
-    """The recurrence of a cell, and the facts that it depends on."""
+    """The recurrence of a cell, the facts that it depends on, and all its sources so far."""
 
     facts: list[Any]
     variables: list[Variable]
     outside: list[Any]
     recurrence: Recurrence | str
+    sources: set[str]
 
 
 def recurrence_of(
@@ -74,7 +74,7 @@ def recurrence_of(
     try:
         return _recurrence_of(cell, signature, known)
     except (TooManyParts, RecursionError):
-        _known[cell] = _Cached([], [], [], _TOO_MANY)
+        _known[cell] = _Cached([], [], [], _TOO_MANY, set())
         return _TOO_MANY
 
 
@@ -91,9 +91,10 @@ def _recurrence_of(
         changed = [*_facts(cell), signature] != facts or facts_of(variables) != outside
         if changed and not isinstance(traced, str):
             traced = _CHANGES
+        sources = set() if known is None else known.sources
         if not isinstance(traced, str):
-            traced.compiled = _compiled.setdefault(cell, traced.compiled)
-        known = _known[cell] = _Cached(facts, variables, outside, traced)
+            traced.sources = sources
+        known = _known[cell] = _Cached(facts, variables, outside, traced, sources)
     return known.recurrence
 
 

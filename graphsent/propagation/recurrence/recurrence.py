@@ -95,7 +95,7 @@ class Recurrence(Unchanging):
         projection: names of weight and bias (or None) if ``project`` is just a linear map.
         columns: columns of the projection that ``start`` reads, as ranges from first to last + 1.
         differentiated: the gradients of its compiled code, once there is some.
-        compiled: all sources compiled for its cell, shared with recurrences traced from it earlier.
+        sources: all sources compiled for its cell, of recurrences traced earlier, too.
     """
 
     size: int
@@ -107,13 +107,13 @@ class Recurrence(Unchanging):
     projection: tuple[str, str | None] | None
     columns: tuple[tuple[int, int], ...]
     differentiated: Differentiated = _NOT_COMPILED
-    compiled: set[str] = field(default_factory=set)
+    sources: set[str] = field(default_factory=set)
 
     def may_compile(self, source: str) -> bool:
         """Whether a source may be compiled; not if an attribute has a new value in every step."""
-        if len(self.compiled) < _MOST_COMPILED:
-            self.compiled.add(source)
-        return source in self.compiled
+        if len(self.sources) < _MOST_COMPILED:
+            self.sources.add(source)
+        return source in self.sources
 
     def rows_read(self, weight: Tensor) -> Tensor:
         """The rows of the projection's weight or bias for the columns that ``start`` reads."""
