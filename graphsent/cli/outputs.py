@@ -15,7 +15,7 @@ from graphsent._files import atomic_path
 from graphsent.cli.streams import Answered
 from graphsent.cli.usage import UsageError, counted
 from graphsent.drawing import write_page
-from graphsent.errors import GraphsentError
+from graphsent.errors import FailedError, GraphsentError
 from graphsent.models import Model, PairPrediction, Prediction, RankedParses
 from graphsent.trees import DependencyTree, Tree, escape, relabel, to_conllu
 
@@ -66,8 +66,14 @@ def output_of(form: str, path: str | None, in_full: Model | None = None) -> Iter
 
 @contextmanager
 def text_stream(path: str | None) -> Iterator[TextIO]:
-    """Standard output, or a file that is replaced once all is written."""
+    """Standard output, or a file that is replaced once all is written.
+
+    Raises:
+        FailedError: Standard output is closed (`>&-`): the results would be lost.
+    """
     if path is None:
+        if getattr(sys.stdout, "name", "") == os.devnull:  # see graphsent.cli.main
+            raise FailedError("standard output is closed: name a file by --out")
         yield sys.stdout
         return
     with (

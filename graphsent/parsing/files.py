@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from graphsent._files import atomic_path
+from graphsent._files import atomic_path, named
 from graphsent._locks import locked
 from graphsent.errors import DataError, GraphsentError
 from graphsent.parsing.errors import UnparsedSentence
@@ -279,7 +279,7 @@ def _removed_without_batches(partial: Path) -> Iterator[None]:
 @contextmanager
 def _appended(path: Path, size: int) -> Iterator[BinaryIO]:
     """Opens a file for appending after ``size`` bytes; later bytes, of a killed process, go."""
-    with path.open("ab") as file:
+    with named(path, path), path.open("ab") as file:
         file.truncate(size)
         yield file
 

@@ -229,6 +229,27 @@ def test_an_interrupted_command_resumes(tmp_path, number, status):
     assert not partial_path(tmp_path / "out.gz").exists()
 
 
+@pytest.mark.skipif(os.name == "nt", reason="needs POSIX")
+def test_a_file_that_cannot_grow_is_named(tmp_path):
+    import resource
+
+    (tmp_path / "in.txt").write_text("a\n" * 600)
+    here = Path(__file__).resolve().parents[1]
+    command = [sys.executable, "-m", "graphsent", "parse", "in.txt", FLAT, "--out=out"]
+    result = subprocess.run(
+        command,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": f"{here.parent}{os.pathsep}{here}"},
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (6_000, 6_000)),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 1
+    path = partial_path("out") / "trees"
+    assert result.stderr.splitlines()[1:] == [f"graphsent parse: {path}: File too large"]
+
+
 def test_links_and_special_files_stay(tmp_path):
     """A link's target is replaced; what is written to a pipe reaches its reader."""
     (tmp_path / "in.txt").write_text("a b\n")
