@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,20 @@ from graphsent.kernels import build as compiled_library
 from graphsent.kernels import library as compiled
 from graphsent.kernels.build import build, options_of
 from graphsent.kernels.library import SWITCH
+from graphsent.propagation.tape import Buffer
+
+
+@pytest.fixture
+def new_buffers() -> Iterator[Callable[[], int]]:
+    """Counts buffers that the test made and that are still in use."""
+
+    def count() -> int:
+        gc.collect()
+        return sum(type(each) is Buffer for each in gc.get_objects())
+
+    gc.freeze()  # neither searches the many objects of other tests, which takes seconds
+    yield count
+    gc.unfreeze()
 
 
 @pytest.fixture

@@ -11,9 +11,14 @@ from graphsent.propagation.memory import empty, kept_bytes, release
 LIKE = torch.zeros(1)
 
 
-@pytest.fixture(autouse=True)
-def no_slabs():
+@pytest.fixture(autouse=True, scope="module")
+def no_garbage():
+    """Slabs in cycles of earlier tests would be freed at any time."""
     gc.collect()
+
+
+@pytest.fixture(autouse=True)
+def no_slabs(no_garbage):
     release()
     yield
     release()
