@@ -154,7 +154,7 @@ def _load_built(
                 made = scratch / "kernels.so"
                 command = (compiler, *_COMMAND, *options, "-o", str(made), *openmp)
                 try:
-                    run((*command, f"-I{source}", str(file)), scratch, LONGEST)
+                    run((*command, f"-I{source}", str(file), "-lm"), scratch, LONGEST)
                     _try(made, scratch)
                     made = made.replace(directory / _name(key, made))
                     return load(made)

@@ -26,6 +26,7 @@ class _Applied:
         self.function, size = function, sizes[1]
         self.p, self.V = nn.Parameter(torch.randn(size)), nn.Linear(size, size)
         self.norm, self.dropout = nn.LayerNorm(size), nn.Dropout()
+        self.slope, self.lstm = nn.Parameter(torch.tensor([0.3])), nn.LSTMCell(size, size)
         with torch.no_grad():
             for part in self.norm.parameters():
                 part.uniform_(-1, 1)
@@ -63,6 +64,14 @@ POINTWISE = {
     "SiLU": lambda cell, h: functional.silu(h),
     "leaky ReLU": lambda cell, h: functional.leaky_relu(h) - functional.leaky_relu(-h, 0.3),
     "ELU": lambda cell, h: functional.elu(h) + functional.elu(h, alpha=0.3),
+    "SELU": lambda cell, h: functional.selu(h),
+    "softsign": lambda cell, h: functional.softsign(h),
+    "Mish": lambda cell, h: functional.mish(h),
+    "approximate GELU": lambda cell, h: functional.gelu(h, approximate="tanh"),
+    "error function": lambda cell, h: torch.erf(h) + h.erf(),
+    "hard tanh": lambda cell, h: functional.hardtanh(h) + functional.hardtanh(h, -0.5, 0.25),
+    "ReLU6": lambda cell, h: functional.relu6(h),
+    "parametric ReLU": lambda cell, h: functional.prelu(h, cell.slope),
     "softplus": lambda cell, h: functional.softplus(h) + functional.softplus(h, 3, 1.5),
     "log-sigmoid": lambda cell, h: functional.logsigmoid(h),
     "dropout": lambda cell, h: cell.dropout(h) + functional.dropout(h, 0.0),
@@ -80,6 +89,21 @@ OTHERS = {
     "log-sum-exp of columns": lambda cell, h: h.logsumexp(-1).unsqueeze(-1) * h,
     "log-softmax": lambda cell, h: torch.log_softmax(h, 1) * h,
     "log-softmax of columns": lambda cell, h: functional.log_softmax(h, dim=-1),
+    "GELU": lambda cell, h: functional.gelu(h),  # in torch, NaN or infinite at infinity
+    "GLU": lambda cell, h: functional.glu(torch.cat((h, h * h), -1)),
+    "variance": lambda cell, h: h.var(-1, keepdim=True) * h + h.var(-1, True, True),
+    "deviation": lambda cell, h: (
+        h.std(-1, keepdim=True, correction=0) * h + h[..., :1].std(-1, False, True) * h
+    ),
+    "Euclidean norm": lambda cell, h: (
+        h * h.norm(dim=-1, keepdim=True) + torch.linalg.vector_norm(h * 0, dim=-1, keepdim=True)
+    ),
+    "normalize": lambda cell, h: (
+        functional.normalize(h, dim=-1) + functional.normalize(h * 0, dim=-1)
+    ),
+    "LSTM cell": lambda cell, h: sum(
+        cell.lstm(h.sum(1), (h.amax(1), torch.relu(h).sum(1)))
+    ).unsqueeze(1),
     "layer norm": lambda cell, h: cell.norm(h) + functional.layer_norm(h, h.shape[-1:], eps=0.1),
     "RMS norm": lambda cell, h: functional.rms_norm(h, (SIZE,), cell.p),
 }
@@ -122,6 +146,7 @@ class OfOne(TreeCell):
         super().__init__(size, size)
         self.function, self.dropout = function, nn.Identity()
         self.p = nn.Parameter(torch.tensor(1.5))
+        self.slope = nn.Parameter(torch.tensor([0.3]))
 
     def project(self, feat):
         return feat

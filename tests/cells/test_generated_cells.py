@@ -185,7 +185,7 @@ class ByValue(GatedSum):
 class Unknown(GatedSum):
     def combine(self, children, x):
         (h,) = super().combine(children, x)
-        return (nn.functional.gelu(h),)
+        return (h.cumsum(-1),)
 
 
 OUTSIDE = torch.ones(HIDDEN_FEATS, dtype=torch.float64)
@@ -254,7 +254,7 @@ UNTRACEABLE = {
     WithoutGradients: "it computes under no_grad",
     OwnGradient: r"or in an autograd\.Function",
     ByValue: "it depends on the values of a tensor",
-    Unknown: "it calls gelu",
+    Unknown: "it calls cumsum",
     Constant: r"uses a tensor of shape \(19,\) that is not a parameter or buffer",
     Remembers: "sets attributes of modules",
     InPlace: "it changes a tensor in place",

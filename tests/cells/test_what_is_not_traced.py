@@ -77,7 +77,7 @@ def an_operator(function):
 
 def caught(self, h):
     try:
-        return functional.gelu(h)
+        return h.cumsum(-1)
     except Exception:
         return -h
 
@@ -91,7 +91,7 @@ def caught_type_error(self, h):
 
 def caught_any(self, h):
     try:
-        return functional.gelu(h)
+        return h.cumsum(-1)
     except:  # noqa: E722
         return -h
 

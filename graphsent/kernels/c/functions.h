@@ -1,4 +1,4 @@
-// Exponential function, functions of it, and logarithm, to about two units in the last place.
+// Exponential function, functions of it, logarithm, and error function, to about two units in the last place.
 
 static inline vec choose(mask which, vec yes, vec no) {
   return (vec)((which & (mask)yes) | (~which & (mask)no));
@@ -73,6 +73,15 @@ static inline vec square_root(vec x) {
   UNROLL for (int i = 0; i < LANES; i++) x[i] = __builtin_sqrtf(x[i]);
 #else
   UNROLL for (int i = 0; i < LANES; i++) x[i] = __builtin_sqrt(x[i]);
+#endif
+  return x;
+}
+
+static inline vec error_function(vec x) {
+#if SINGLE
+  UNROLL for (int i = 0; i < LANES; i++) x[i] = __builtin_erff(x[i]);
+#else
+  UNROLL for (int i = 0; i < LANES; i++) x[i] = __builtin_erf(x[i]);
 #endif
   return x;
 }

@@ -76,6 +76,8 @@ static __device__ inline real hyperbolic_tangent(real x) { return tanh(x); }
 
 static __device__ inline real square_root(real x) { return sqrt(x); }
 
+static __device__ inline real error_function(real x) { return erf(x); }
+
 static __device__ inline real logarithm(real x) { return log(x); }
 
 static __device__ inline real log_of_1_plus(real x) { return log1p(x); }

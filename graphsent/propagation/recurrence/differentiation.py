@@ -99,6 +99,10 @@ class Operand:
     def __truediv__(self, other: Operand) -> Operand:
         return self._made("div", self, other)
 
+    def exp(self) -> Operand:
+        """The exponential function of each."""
+        return self._made("exp", self)
+
     def at_least(self, other: Operand) -> Operand:
         """1 where these are at least the others, else 0."""
         return self._made("step", self, other)

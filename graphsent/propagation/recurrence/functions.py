@@ -117,6 +117,24 @@ def _gru_cell(
     return POINTWISE["lerp"](tracer, (x_n + reset * h_n).tanh(), h, update)
 
 
+@_register("lstm_cell")
+def _lstm_cell(
+    tracer: Tracer, x: Any, state: Any, w_x: Any, w_h: Any, b_x: Any = None, b_h: Any = None
+) -> tuple[Symbol, Symbol]:
+    """``torch.nn.LSTMCell``."""
+    h, c = state
+    gates = _linear(tracer, x, w_x, b_x) + _linear(tracer, h, w_h, b_h)
+    i, f, g, o = chunk(tracer, gates, 4, -1)
+    c = f.sigmoid() * c + i.sigmoid() * g.tanh()
+    return o.sigmoid() * c.tanh(), c
+
+
+@_register("glu")
+def _glu(tracer: Tracer, a: Any, dim: int = -1) -> Any:
+    values, gates = chunk(tracer, a, 2, dim)
+    return values * gates.sigmoid()
+
+
 @_register("mm", "mv")
 def _mm(tracer: Tracer, a: Any, b: Any) -> Symbol:
     if a.dim() != 2:

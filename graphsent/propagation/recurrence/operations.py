@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any, NamedTuple
@@ -54,6 +55,12 @@ OPERATIONS = {
     ),
     "log1p": Operation(
         torch.log1p, "log_of_1_plus({})".format, lambda g, y, a: (g / (a.number(1) + a),), slow=True
+    ),
+    "erf": Operation(
+        torch.erf,
+        "error_function({})".format,
+        lambda g, y, a: (g * ((-a * a).exp() * a.number(2 / math.sqrt(math.pi))),),
+        slow=True,
     ),
     "sqrt": Operation(torch.sqrt, "square_root({})".format, lambda g, y, a: (g / (y + y),)),
     "relu": Operation(  # other formulas have another gradient at 0

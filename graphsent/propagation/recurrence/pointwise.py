@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -21,7 +22,7 @@ def _pointwise(op: str) -> Callable[..., Symbol]:
     return call
 
 
-for _name in ("sigmoid", "tanh", "exp", "expm1", "log", "log1p", "sqrt", "relu"):
+for _name in ("sigmoid", "tanh", "exp", "expm1", "log", "log1p", "erf", "sqrt", "relu"):
     POINTWISE[_name] = _pointwise(_name)
 
 
@@ -165,6 +166,7 @@ _register("clamp_max")(lambda tracer, a, max: _clamp(tracer, a, None, max))
 
 # Activations
 
+_SELU_ALPHA, _SELU_SCALE = 1.6732632423543772, 1.0507009873554805  # Klambauer et al. 2017
 
 _register("silu")(lambda tracer, a, inplace=False: a * a.sigmoid())
 _register("leaky_relu")(
@@ -177,6 +179,36 @@ _register("elu")(
         tracer, a > 0, a, alpha * _clamp(tracer, a, max=0.0).expm1()
     )
 )
+_register("selu")(
+    lambda tracer, a, inplace=False: POINTWISE["elu"](tracer, a, _SELU_ALPHA) * _SELU_SCALE
+)
+_register("softsign")(lambda tracer, a: a / (abs(a) + 1))
+_register("mish")(lambda tracer, a, inplace=False: a * _softplus(tracer, a).tanh())
+
+
+@_register("gelu")
+def _gelu(tracer: Tracer, a: Any, *, approximate: str = "none") -> Any:
+    if approximate == "none":
+        return a * 0.5 * (1 + (a * math.sqrt(0.5)).erf())
+    return a * 0.5 * (1 + ((a + 0.044715 * a**3) * math.sqrt(2 / math.pi)).tanh())
+
+
+@_register("hardtanh")
+def _hardtanh(
+    tracer: Tracer, a: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
+) -> Symbol:
+    above = _where(tracer, a <= min_val, min_val, a)  # unlike clamp without gradients at the bounds
+    return _where(tracer, a >= max_val, max_val, above)
+
+
+_register("relu6")(lambda tracer, a, inplace=False: _hardtanh(tracer, a, 0.0, 6.0))
+
+
+@_register("prelu")
+def _prelu(tracer: Tracer, a: Any, weight: Any) -> Symbol:
+    if weight.numel() > 1 and a.dim() != 2:
+        raise Untraceable("it calls prelu with one slope for each position in the second dimension")
+    return _where(tracer, a > 0, a, a * weight)
 
 
 @_register("softplus")

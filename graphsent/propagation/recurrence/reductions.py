@@ -64,6 +64,59 @@ def _mean(tracer: Tracer, a: Symbol, dim: Any = None, keepdim: bool = False) -> 
     return tracer.pointwise("div", total, Symbol(tracer, codes, shape))
 
 
+@_register("var")
+def _var(
+    tracer: Tracer,
+    a: Any,
+    dim: Any = None,
+    unbiased: bool = True,
+    keepdim: bool = False,
+    *,
+    correction: float | None = None,
+) -> Any:
+    dim = dim_of(a, dim)
+    if is_a(a.shape[dim], Size):
+        raise Untraceable("it takes the variance over predecessors")
+    centered = a - _mean(tracer, a, dim, True)
+    correction = int(unbiased) if correction is None else correction
+    total = _sum(tracer, centered * centered, dim, keepdim)
+    return total / max(a.codes.shape[dim] - correction, 0.0)
+
+
+@_register("std")
+def _std(tracer: Tracer, a: Any, *args: Any, **kwargs: Any) -> Any:
+    return _root(tracer, _var(tracer, a, *args, **kwargs))
+
+
+@_register("norm")
+def _norm(
+    tracer: Tracer, a: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, **options: Any
+) -> Any:
+    if p not in (2, "fro", None) or any(each is not None for each in options.values()):
+        raise Untraceable("it takes another norm than the Euclidean")
+    return _root(tracer, _sum(tracer, a * a, dim, keepdim))
+
+
+@_register("linalg_vector_norm")
+def _vector_norm(
+    tracer: Tracer, a: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, **options: Any
+) -> Any:
+    return _norm(tracer, a, ord, dim, keepdim, **options)
+
+
+@_register("normalize")
+def _normalize(
+    tracer: Tracer, a: Any, p: Any = 2.0, dim: int = 1, eps: float = 1e-12, out: None = None
+) -> Any:
+    return a / _norm(tracer, a, p, dim, True).clamp_min(eps)
+
+
+def _root(tracer: Tracer, a: Any) -> Any:
+    """The square root, without a gradient at 0, as of norms and standard deviations."""
+    root = POINTWISE["where"](tracer, a > 0, a, 1.0).sqrt()
+    return POINTWISE["where"](tracer, a > 0, root, a)  # a if it is 0 or NaN
+
+
 class _Largest(NamedTuple):
     """The result of ``torch.max``, without the indices."""
 
