@@ -33,7 +33,7 @@ class ManyThings(TreeCell):
         self.last = nn.Linear(hidden_feats, hidden_feats)
 
     def start(self, x):
-        return torch.tanh(self.last(torch.tanh(x))), x
+        return torch.tanh(self.last(nn.functional.gelu(x))), x
 
     def combine(self, children, x):
         h, m = children
