@@ -7,12 +7,13 @@ imported only when an encoder is loaded. Nothing here depends on models or tasks
 from __future__ import annotations
 
 from graphsent.contextual.encoder import Encoder, encoder_sha256, load_encoder
-from graphsent.contextual.features import Features
+from graphsent.contextual.features import FEATURES_REVISION, Features
 from graphsent.contextual.pieces import POOLINGS, Pieces
 from graphsent.contextual.spans import WordSpan
 from graphsent.contextual.store import FeatureStore
 
 __all__ = [
+    "FEATURES_REVISION",
     "POOLINGS",
     "Encoder",
     "FeatureStore",

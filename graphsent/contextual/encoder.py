@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
@@ -55,7 +56,7 @@ class Encoder:
         self.dim = int(self.model.config.hidden_size)
         self._tokenizer = tokenizer
         self._padding = tokenizer.pad_token_id or 0
-        self._longest = _longest(model.config, tokenizer)
+        self._longest = _longest(model, tokenizer)
 
     def read(self, spans: Sequence[WordSpan]) -> Pieces:
         """Tokenize words in their sentences into subword pieces."""
@@ -86,6 +87,8 @@ class Encoder:
         with _quiet():
             self.model.save_pretrained(directory)
             self._tokenizer.save_pretrained(directory)
+        for path in directory.glob("*.safetensors"):
+            shutil.copymode(directory / _CONFIG, path)  # only the owner could read it
 
     def _tokenize(self, texts: list[str]) -> tuple[list[list[int]], list[list[tuple[int, int]]]]:
         found = self._tokenizer(
@@ -120,8 +123,8 @@ def load_encoder(directory: str | os.PathLike[str], pooling: str = "mean") -> En
             tokenizer = transformers.AutoTokenizer.from_pretrained(
                 directory, local_files_only=True, trust_remote_code=False
             )
-            model = transformers.AutoModel.from_pretrained(
-                directory, local_files_only=True, trust_remote_code=False
+            model, found = transformers.AutoModel.from_pretrained(
+                directory, local_files_only=True, trust_remote_code=False, output_loading_info=True
             )
     except Exception as error:  # the library lets exceptions of any type through
         reason = " ".join(str(error).split()) or type(error).__name__
@@ -129,6 +132,12 @@ def load_encoder(directory: str | os.PathLike[str], pooling: str = "mean") -> En
     if model.config.is_encoder_decoder or not hasattr(model.config, "hidden_size"):
         kind = model.config.model_type
         raise ModelError(f"{directory}: expected a text encoder such as BERT, got {kind}")
+    lacking = sorted(name for name in found["missing_keys"] if "pooler" not in name)
+    if lacking:  # the library draws random numbers in their place
+        raise ModelError(
+            f"{directory}: the encoder's weights do not fit its {_CONFIG}: {lacking[0]} and "
+            f"{len(lacking) - 1} others are missing"
+        )
     if not tokenizer.is_fast:
         raise ModelError(f"{directory}: expected a fast tokenizer (with tokenizer.json)")
     return Encoder(directory, digest, pooling, model.float().eval(), tokenizer)
@@ -189,13 +198,15 @@ def _matching(directory: Path, *patterns: str) -> list[Path]:
     return sorted(path for path in found if path.is_file())
 
 
-def _longest(config: Any, tokenizer: Any) -> int:
+def _longest(model: Any, tokenizer: Any) -> int:
     """The maximum number of pieces in an input sequence of the network."""
     longest = int(min(tokenizer.model_max_length, 1 << 30))
-    positions = getattr(config, "max_position_embeddings", None)
+    positions = getattr(model.config, "max_position_embeddings", None)
     if isinstance(positions, int) and positions > 0:
-        # RoBERTa models number positions from the padding id + 1.
-        longest = min(longest, positions - (config.pad_token_id or -1) - 1)
+        tables = (m for name, m in model.named_modules() if name.endswith("position_embeddings"))
+        padding = next((getattr(table, "padding_idx", None) for table in tables), None)
+        # RoBERTa and its kin number positions from the padding id + 1.
+        longest = min(longest, positions - (0 if padding is None else padding + 1))
     return longest
 
 

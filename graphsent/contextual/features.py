@@ -12,7 +12,10 @@ from graphsent.contextual.encoder import Encoder
 from graphsent.contextual.spans import WordSpan
 from graphsent.contextual.store import FeatureStore
 
-__all__ = ["Features"]
+__all__ = ["FEATURES_REVISION", "Features"]
+
+FEATURES_REVISION = 2
+"""To be increased with every change of what is computed, so that cached features are not used."""
 
 _WORDS_AT_ONCE = 2048  # with padding; larger batches hardly reduce the time per sentence
 _SENTENCES_A_FILE = 1024

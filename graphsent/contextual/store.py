@@ -11,10 +11,11 @@ from pathlib import Path
 import numpy as np
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 from torch import Tensor
 
 from graphsent._files import atomic_path
+from graphsent._tensor_files import save_tensors
 
 __all__ = ["FeatureStore"]
 
@@ -75,7 +76,7 @@ class FeatureStore:
             "rows": rows.contiguous(),
         }
         with atomic_path(path) as temporary:
-            save_file(tensors, temporary)
+            save_tensors(tensors, temporary)
         self._open(path)
 
     def _open(self, path: Path) -> None:
@@ -87,7 +88,9 @@ class FeatureStore:
             sound = keys.shape == (len(ends), _KEY_BYTES) and keys.dtype == torch.uint8
             if not sound or rows.shape != (begins[-1], self.dim) or rows.dtype != torch.float32:
                 raise ValueError("wrong shape")
-        except (SafetensorError, OSError, KeyError, ValueError):
+        except OSError:  # such as another user's file: not damaged
+            return
+        except (SafetensorError, KeyError, ValueError):
             with suppress(OSError):
                 path.unlink()
             return

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 
 pytest.importorskip("transformers", reason="transformers is not installed: make test-contextual")
 
@@ -106,6 +107,12 @@ def test_long_sentences_and_words(bert, roberta):
         assert encode(encoder, "x" * 200 + " good").shape == (2, 8)
 
 
+def test_the_longest_input_does_not_depend_on_the_padding_id(tmp_path):
+    """Unless positions are numbered from it: 34 - 2 in the RoBERTa, and the one after that."""
+    assert load_encoder(write_bert(tmp_path / "a", pad_token_id=3))._longest == 64
+    assert load_encoder(write_roberta(tmp_path / "b"))._longest == 32
+
+
 def test_pieces_of_bytes(roberta):
     encoder = load_encoder(roberta)
     pieces = encoder.read([whole("a do do n't")])
@@ -132,6 +139,14 @@ def test_a_saved_encoder_is_the_same(bert, tmp_path):
     encoder.save(tmp_path / "saved")
     again = load_encoder(tmp_path / "saved")
     assert torch.equal(encode(again, "the film"), encode(encoder, "the film"))
+    modes = {path.stat().st_mode for path in (tmp_path / "saved").iterdir()}
+    assert len(modes) == 1
+
+
+def rename_weights(directory: Path, prefix: str) -> None:
+    """As torch.compile does."""
+    path = directory / "model.safetensors"
+    save_file({prefix + name: value for name, value in load_file(path).items()}, path)
 
 
 @pytest.mark.parametrize(
@@ -149,6 +164,7 @@ def test_a_saved_encoder_is_the_same(bert, tmp_path):
             lambda path: (path / "model.safetensors").write_bytes(b"12345678"),
             "cannot read the encoder",
         ),
+        (lambda path: rename_weights(path, "_orig_mod."), "do not fit its config.json: embeddings"),
         (
             lambda path: (path / "config.json").write_text('{"model_type": "unheard-of"}'),
             "cannot read the encoder",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 import torch
 from toy_encoder import toy_encoder
 
-from graphsent.contextual import Features, FeatureStore, WordSpan, features
+from graphsent.contextual import Features, FeatureStore, WordSpan, features, store
 
 SENTENCES = [("a", "film"), ("the", "the", "dog", "barks"), ("a",), ("a", "film")]
 
@@ -96,6 +97,44 @@ def test_damaged_files_are_recomputed(tmp_path):
         torch.testing.assert_close(found.of(spans()), expected(toy_encoder()))
         assert path.read_bytes() == content
     assert FeatureStore(tmp_path, 4).get(SENTENCES[0]) is None  # of another length
+
+
+def test_files_that_cannot_be_read_are_kept(tmp_path, monkeypatch):
+    """They may be sound: another user's, or too many files are open."""
+    Features(toy_encoder()).keep(SENTENCES, FeatureStore(tmp_path, 3))
+    (path,) = tmp_path.iterdir()
+
+    def fail(_path):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(store, "load_file", fail)
+    assert FeatureStore(tmp_path, 3).get(SENTENCES[0]) is None
+    assert path.exists()
+
+
+def test_files_are_as_readable_as_others(tmp_path):
+    Features(toy_encoder()).keep(SENTENCES, FeatureStore(tmp_path, 3))
+    (path,) = tmp_path.iterdir()
+    (tmp_path / "other").touch()
+    assert path.stat().st_mode == (tmp_path / "other").stat().st_mode
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs POSIX")
+def test_a_file_that_cannot_be_written_is_named(tmp_path):
+    code = """
+import resource, sys, torch
+from graphsent.contextual import FeatureStore
+resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+try:
+    FeatureStore(sys.argv[1], 3).add([["a"]], torch.zeros(1, 3))
+except OSError as error:
+    assert error.filename.startswith(sys.argv[1]), error
+    print(error.strerror)
+"""
+    command = [sys.executable, "-c", code, str(tmp_path)]
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert result.stdout == "File too large\n"
+    assert not [*tmp_path.iterdir()]
 
 
 def test_sentences_are_told_apart_by_their_words(tmp_path):

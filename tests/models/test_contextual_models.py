@@ -12,7 +12,16 @@ from toy_sentences import NUM_CLASSES, VOCABULARY, pairs, sentences
 
 from graphsent.contextual import WordSpan
 from graphsent.errors import ModelError
-from graphsent.models import MODELS, Contextual, Inputs, Sentence, TreePair, model_class
+from graphsent.models import (
+    MODELS,
+    Contextual,
+    Inputs,
+    Sentence,
+    TreePair,
+    feature_graph,
+    filter_ngrams,
+    model_class,
+)
 from graphsent.trees import DependencyTree
 from graphsent.vocabulary import Vocabulary
 
@@ -216,3 +225,18 @@ def test_both_channels_have_the_features_once():
     torch.testing.assert_close(rows[:, WORD:], once[:, WORD:])
     fixed = model.fixed_vectors[batch.tokens]
     torch.testing.assert_close(rows[:, :WORD], once[:, :WORD] + fixed)
+
+
+def test_a_look_inside():
+    """A feature graph reads words in their sentence; the n-grams of filters have none."""
+    model = contextual("dcnn")
+    sentence = Sentence(VOCABULARY.words[1:7])
+    graph = feature_graph(model, sentence)
+    (prediction,) = model.predict([sentence])
+    assert graph.label == prediction.root_name
+    score = graph.value[graph.root]
+    with torch.no_grad():
+        logits = model(model.collate([sentence]))[0]
+    assert score == pytest.approx(float(logits.max()), abs=1e-5)
+    with pytest.raises(ModelError, match="an n-gram alone has no response"):
+        filter_ngrams(model, [sentence])

@@ -92,11 +92,12 @@ def test_a_missing_model(hub, capsys):
     assert capsys.readouterr().err.count("\n") == 1
 
 
-def test_an_upload_that_fails_is_one_error(hub, monkeypatch):
+@pytest.mark.parametrize("kind", [OSError, Exception])  # httpx has errors of its own
+def test_an_upload_that_fails_is_one_error(kind, hub, monkeypatch):
     from huggingface_hub import hub_mixin
 
     def fail(*_arguments: object, **_options: object) -> None:
-        raise OSError("401 Client Error: Unauthorized")
+        raise kind("401 Client Error: Unauthorized")
 
     monkeypatch.setattr(hub_mixin.HfApi, "create_repo", fail)
     with pytest.raises(ModelError, match="cannot upload to anna/films on the Hub: 401"):

@@ -20,7 +20,7 @@ import os, sys
 from graphsent.models import NBoW
 from graphsent.models.base import storage
 from graphsent.vocabulary import Vocabulary
-storage.save_file = lambda *args, **kwargs: os._exit(9)
+storage.save_tensors = lambda *args, **kwargs: os._exit(9)
 NBoW(Vocabulary(["a", "b"]), 2, 6).save_pretrained(sys.argv[1])
 """
 
@@ -42,7 +42,7 @@ def test_a_killed_process_leaves_the_old_model(directory):
     assert load_pretrained(directory).config["embedding_dim"] == 6
 
 
-@pytest.mark.parametrize("name", ["save_file", "_swap"])
+@pytest.mark.parametrize("name", ["save_tensors", "_swap"])
 def test_an_interruption_leaves_the_old_model_and_no_traces(directory, monkeypatch, name):
     def interrupt(*_args, **_kwargs):
         raise KeyboardInterrupt
@@ -73,7 +73,7 @@ def test_a_first_save_that_fails_leaves_nothing(tmp_path, monkeypatch):
     def fail(*_args, **_kwargs):
         raise OSError("disk full")
 
-    monkeypatch.setattr(storage, "save_file", fail)
+    monkeypatch.setattr(storage, "save_tensors", fail)
     with pytest.raises(OSError, match="disk full"):
         model(4).save_pretrained(tmp_path / "new" / "model")
     assert list((tmp_path / "new").iterdir()) == []

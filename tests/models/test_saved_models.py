@@ -129,7 +129,7 @@ def test_a_failure_while_writing_leaves_the_old_model(tmp_path, monkeypatch):
     def fail(*_args, **_kwargs):
         raise OSError("disk full")
 
-    monkeypatch.setattr(storage, "save_file", fail)
+    monkeypatch.setattr(storage, "save_tensors", fail)
     with pytest.raises(OSError, match="disk full"):
         NBoW(VOCAB, 2, 6).save_pretrained(tmp_path / "model")
     monkeypatch.undo()

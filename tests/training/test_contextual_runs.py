@@ -73,7 +73,7 @@ def test_runs_are_resumed(finetune_encoder, other, run_config, tmp_path, bert):
     whole = train(run_config(2, **inputs), tmp_path / "whole", echo=silent)
     train(run_config(1, **inputs), tmp_path / "run", echo=silent)
     moved = bert.rename(tmp_path / "moved")
-    with pytest.raises(ModelError, match="is not a directory"):
+    with pytest.raises(ModelError, match=r"is not a directory: pass its directory \(--encoder DIR"):
         resume(tmp_path / "run", epochs=2, echo=silent)
     resumed = resume(tmp_path / "run", epochs=2, encoder=moved, echo=silent)
     assert losses(resumed) == losses(whole)
@@ -105,7 +105,7 @@ def test_a_tuned_encoder_is_saved_whole(run_config, tmp_path, bert):
         load_pretrained(directory)
 
 
-def test_a_frozen_encoder_is_located(run_config, tmp_path, bert, capsys):
+def test_a_frozen_encoder_is_located(run_config, tmp_path, bert, capsys, monkeypatch):
     train(run_config(), tmp_path / "run", echo=silent)
     run, trees = str(tmp_path / "run"), tmp_path / "trees.txt"
     trees.write_text("(S (A the) (B film))\n", encoding="utf-8")
@@ -123,6 +123,8 @@ def test_a_frozen_encoder_is_located(run_config, tmp_path, bert, capsys):
     assert status == 2
     assert f"the encoder of the model is not in {bert}: pass its directory" in error
     assert predict(f"--encoder={moved}") == (0, before, "")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert predict(f"--encoder=~/{moved.name}") == (0, before, "")
     assert main(["evaluate", run, f"--encoder={moved}"]) == 0
     capsys.readouterr()
     other = write_bert(tmp_path / "other", seed=1)

@@ -45,7 +45,7 @@ def local_directory(name: str | os.PathLike[str]) -> str | os.PathLike[str]:
     repository, _, revision = os.fspath(name).removeprefix(_SCHEME).partition("@")
     try:
         return snapshot_download(repository, revision=revision or None)
-    except (OSError, ValueError) as error:
+    except Exception as error:  # of several packages
         reason = " ".join(str(error).split())
         raise ModelError(f"cannot download {name}: {reason}") from error
 
@@ -63,6 +63,6 @@ def push(model: _Saved, repository: str, **options: Any) -> str:
 
     try:
         return str(Pushed().push_to_hub(repository, **options))
-    except (OSError, ValueError) as error:
+    except Exception as error:  # of several packages
         reason = " ".join(str(error).split())
         raise ModelError(f"cannot upload to {repository} on the Hub: {reason}") from error

@@ -201,7 +201,7 @@ def _find_encoder(
                 f"{model}: its encoder was fine-tuned and is saved with it: no other can be used"
             )
         return load_encoder(Path(model) / ENCODER_DIRECTORY, contextual.pooling)
-    directory = given or contextual.directory
+    directory = Path(given or contextual.directory).expanduser()
     hint = "pass its directory (--encoder DIR)"
     if not os.path.isdir(directory):
         raise ModelError(f"{model}: the encoder of the model is not in {directory}: {hint}")

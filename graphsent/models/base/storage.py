@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -19,10 +18,11 @@ from typing import Any, NamedTuple, NoReturn
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 
 import graphsent
 from graphsent._files import named, recover, sha256
+from graphsent._tensor_files import save_tensors
 from graphsent.contextual import Encoder, encoder_sha256
 from graphsent.errors import DataError, ModelError
 from graphsent.vocabulary import Vocabulary
@@ -85,9 +85,7 @@ def write_model(directory: str | os.PathLike[str], model: SavedModel) -> None:
         model.vocab.save(temporary / VOCABULARY_FILE)
         # Tied parameters share memory, which the format does not allow: save copies.
         tensors = {name: value.detach().cpu().clone() for name, value in model.tensors.items()}
-        _save_tensors(tensors, temporary / TENSORS_FILE)
-        # safetensors creates files that only the owner can read, whatever the umask.
-        shutil.copymode(temporary / VOCABULARY_FILE, temporary / TENSORS_FILE)
+        save_tensors(tensors, temporary / TENSORS_FILE)
         config[_SUMS] = {name: sha256(temporary / name) for name in _SUMMED}
         if model.encoder is not None:
             model.encoder.save(temporary / ENCODER_DIRECTORY)
@@ -140,17 +138,6 @@ def read_model(directory: str | os.PathLike[str]) -> SavedModel:
     return SavedModel(
         name, arguments, vocab, tensors, tokenizer, inputs, trees, card=card, own_class=own_class
     )
-
-
-def _save_tensors(tensors: dict[str, torch.Tensor], path: Path) -> None:
-    try:
-        save_file(tensors, path, metadata={"format": "pt"})
-    except SafetensorError as error:
-        # It reports system errors only as text: "I/O error: ... (os error 28)".
-        number = re.search(r"\(os error (\d+)\)", str(error))
-        if number is None:
-            raise
-        raise OSError(int(number[1]), os.strerror(int(number[1])), str(path)) from error
 
 
 def _check_sum(path: Path, found: str, expected: str) -> None:

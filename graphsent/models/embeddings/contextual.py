@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from graphsent._cache import cache_directory
 from graphsent._names import unknown
 from graphsent.contextual import (
+    FEATURES_REVISION,
     POOLINGS,
     Encoder,
     Features,
@@ -115,7 +116,8 @@ class ContextualFeatures(nn.Module):
         except RuntimeError as error:
             raise FailedError(f"cannot cache features: {error}: set GRAPHSENT_CACHE") from None
         options = self.options
-        store = FeatureStore(directory / f"{options.sha256}-{options.pooling}", options.dim)
+        name = f"{options.sha256}-{options.pooling}-{FEATURES_REVISION}"
+        store = FeatureStore(directory / name, options.dim)
         self.features.keep(sentences, store, report)
 
     def forward(self, context: Context) -> Tensor:

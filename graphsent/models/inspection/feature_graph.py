@@ -224,7 +224,8 @@ def feature_graph(model: Any, sentence: Any) -> FeatureGraph:
     words = tuple(read.words)
     tokens = torch.from_numpy(token_indices(list(words), model.vocab, len(words)))
     with evaluating(model) as still:
-        label, nodes, edges = induce(still, tokens.to(model.output.weight.device))
+        tokens = tokens.to(model.output.weight.device)
+        label, nodes, edges = induce(still, tokens, still.context([read]))
     graph = FeatureGraph(words, model.label_names[label], *nodes, *edges)
     return graph._with_edges(np.ones(len(graph.source), bool))
 

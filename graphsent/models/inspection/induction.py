@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from graphsent.models.batches.trees import Context
 from graphsent.models.dcnn import DCNN
 from graphsent.models.encoders.row_maps import PooledLayer
 
@@ -50,18 +51,21 @@ class _Inputs(NamedTuple):
     are_words: bool
 
 
-def induce(model: DCNN, tokens: Tensor) -> tuple[int, FeatureNodes, FeatureEdges]:
+def induce(
+    model: DCNN, tokens: Tensor, context: Context | None = None
+) -> tuple[int, FeatureNodes, FeatureEdges]:
     """Trace the values that pooling selects in a sentence, and the inputs of each.
 
     Args:
         model: The model, in evaluation mode.
         tokens: (num_words,) int64, vocabulary indices.
+        context: The context of the words, for a model with contextual features.
 
     Returns:
         The predicted class; the nodes: words, all selected values and the root; and all edges.
     """
     num_words = len(tokens)
-    vectors = model.word_vectors(tokens)
+    vectors = model.word_vectors(tokens, context)
     ranges = torch.tensor([[0, num_words]], device=tokens.device)
     layers = model.encoder.layers.trace(vectors, ranges)
     logits = model.output(layers[-1].values.flatten(1))[0]

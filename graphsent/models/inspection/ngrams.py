@@ -75,8 +75,8 @@ def filter_ngrams(
         The n-grams of each filter, in the order of ``filters``.
 
     Raises:
-        ModelError: The model has no filters, or not that many; ``top`` is not positive; or an input
-            is not a sentence.
+        ModelError: The model has no filters, or not that many, or an encoder; ``top`` is not
+            positive; or an input is not a sentence.
 
     Example:
         >>> from graphsent.models import DCNN
@@ -88,6 +88,11 @@ def filter_ngrams(
     """
     check_sizes(top=top)
     chosen = _chosen_filters(model, filters)
+    if model.inputs is not None and model.inputs.contextual is not None:
+        raise ModelError(
+            f"the filters of this model {model.name!r} read words in their sentences: with an "
+            "encoder, an n-gram alone has no response"
+        )
     tokenize = getattr(model, "tokenize", str.split)  # models of trees have none
     texts = [each.words for each in as_sentences(sentences, tokenize)]
     result: dict[int, FilterNgrams] = {}
