@@ -18,7 +18,7 @@ from torch.autograd import Function
 from graphsent.kernels.library import kernels_for, loaded_kernels, threads_for
 from graphsent.kernels.structures import Convolution, Largest, Windows
 from graphsent.propagation.errors import PropagationError
-from graphsent.propagation.gradients import check_not_batched
+from graphsent.propagation.gradients import check_not_batched, save, saved
 from graphsent.propagation.memory import empty
 from graphsent.propagation.untraced import untraced
 
@@ -195,14 +195,14 @@ class _Convolve(Function):
         x, weight = x.contiguous(), weight.contiguous()
         y = empty(_num_steps(ranges, weight.shape[2]), len(weight), like=x)
         _run_convolution("convolve", x, ranges, weight, groups, y=y)
-        ctx.save_for_backward(x, ranges, weight)
+        save(ctx, x, ranges, weight)
         ctx.groups = groups
         return y
 
     @staticmethod
     @_first_order
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        x, ranges, weight = ctx.saved_tensors
+        x, ranges, weight = saved(ctx)
         of_x, of_weight = ctx.needs_input_grad[0], ctx.needs_input_grad[2]
         dx = _zeros(*x.shape, like=x) if of_x else None
         dweight = torch.empty_like(weight) if of_weight else None

@@ -1,4 +1,4 @@
-"""Second-order gradients of autograd functions that compute in compiled code."""
+"""Saved tensors, and second-order gradients, of autograd functions that run compiled code."""
 
 from __future__ import annotations
 
@@ -22,6 +22,28 @@ def check_not_batched(*gradients: Tensor | None) -> None:
             "expected gradients one at a time, got is_grads_batched=True or vectorize=True: "
             'only cells called with engine="dgl" have batched gradients'
         )
+
+
+def save(ctx: Any, *tensors: Tensor | None) -> None:
+    """Saves tensors for :func:`saved`."""
+    ctx.save_for_backward(*tensors)
+    ctx.shapes = [None if part is None else part.shape for part in tensors]
+
+
+def saved(ctx: Any) -> Sequence[Any]:
+    """The saved tensors; raises a RuntimeError if one has another shape than when it was saved.
+
+    Then compiled code would write beyond it: autograd does not notice that ``part.data`` is another
+    tensor.
+    """
+    tensors = ctx.saved_tensors
+    for part, shape in zip(tensors, ctx.shapes, strict=True):
+        if part is not None and part.shape != shape:
+            raise RuntimeError(
+                f"expected a saved tensor of shape {tuple(shape)} in the backward pass, got "
+                f"{tuple(part.shape)}: its data were replaced after the forward pass"
+            )
+    return tensors
 
 
 def differentiable_gradients(

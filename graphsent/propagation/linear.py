@@ -13,6 +13,7 @@ from torch.nn import functional
 from graphsent.kernels.library import contiguous, kernels_for, loaded_kernels, threads_for
 from graphsent.kernels.structures import Affine
 from graphsent.propagation.autocast import autocast_enabled
+from graphsent.propagation.gradients import save, saved
 from graphsent.propagation.memory import empty
 from graphsent.propagation.untraced import untraced
 
@@ -48,7 +49,7 @@ class _Linear(Function):
     def forward(ctx: Any, rows: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         # Like torch, save only what the gradients need: the rest may be freed or changed in place.
         of_rows, of_weight, _ = ctx.needs_input_grad
-        ctx.save_for_backward(rows if of_weight else None, weight if of_rows else None)
+        save(ctx, rows if of_weight else None, weight if of_rows else None)
         ctx.in_feats = rows.shape[1]
         sums = empty(len(rows), len(weight), like=rows)
         _run("forward", ctx.in_feats, inputs=rows, weight=weight, bias=bias, sums=sums)
@@ -57,7 +58,7 @@ class _Linear(Function):
     @staticmethod
     @untraced
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        rows, weight = ctx.saved_tensors
+        rows, weight = saved(ctx)
         of_rows, of_weight, of_bias = ctx.needs_input_grad
         if torch.is_grad_enabled():  # differentiable gradients
             return (

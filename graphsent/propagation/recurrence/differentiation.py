@@ -248,7 +248,8 @@ class _Reverse:
     def through_max(self, result: Ref, gradient: Ref) -> None:
         arg = result.value.args[0].part(result.first, result.width)
         first = self.make("first", Domain.EDGE, result.width, (arg, result)).ref()
-        self.give(arg, self.pointwise("mul", gradient, first), Domain.EDGE)
+        zeros = self.expressions.number(0, result.width)
+        self.give(arg, self.pointwise("where", first, gradient, zeros), Domain.EDGE)
 
     def through_amax(self, result: Ref, gradient: Ref) -> None:
         arg = result.value.args[0].part(result.first, result.width)

@@ -132,8 +132,8 @@ def _add_facts(module: nn.Module, facts: list[Any]) -> None:
     own = vars(module)
     facts.append(type(module))
     if type(module) is nn.Linear and len(own) == _ATTRIBUTES_OF_LINEAR:
-        shapes = [None if t is None else t.shape for t in own["_parameters"].values()]
-        facts += [*shapes, own["training"], *[len(own[name]) for name in _HOOKS]]
+        kinds = [None if t is None else (t.shape, t.dtype) for t in own["_parameters"].values()]
+        facts += [*kinds, own["training"], *[len(own[name]) for name in _HOOKS]]
         return
     for name, value in own.items():
         if name in _HOOKS:
@@ -141,7 +141,7 @@ def _add_facts(module: nn.Module, facts: list[Any]) -> None:
         elif name not in _OF_MODULES or name == "training":
             facts += [name, fact(value)]
     for tensors in (own["_parameters"], own["_buffers"]):
-        facts += [(name, None if t is None else t.shape) for name, t in tensors.items()]
+        facts += [(n, None if t is None else (t.shape, t.dtype)) for n, t in tensors.items()]
     for name, child in own["_modules"].items():
         facts.append(name)
         if child is not None:

@@ -28,6 +28,13 @@ class Operation(NamedTuple):
     slow: bool = False
 
 
+def _larger_gradients(g: Any, y: Any, a: Any, b: Any) -> list[Any]:
+    """The gradient for the larger argument, half of it for equal ones."""
+    a_first, b_first = a.at_least(b), b.at_least(a)
+    share = g / (a_first + b_first)
+    return [a_first.chosen(share)[0], b_first.chosen(share)[0]]
+
+
 def _largest_gradients(g: Any, y: Any, *args: Any) -> list[Any]:
     """Splits the gradient evenly between all arguments that are the largest."""
     equal = [arg.at_least(y) for arg in args]
@@ -66,12 +73,17 @@ OPERATIONS = {
     "relu": Operation(  # other formulas have another gradient at 0
         torch.relu,
         "choose({0} <= all(0), all(0), {0})".format,
-        lambda g, y, a: (g * (1 - y.number(0).at_least(y)),),
+        lambda g, y, a: (y.number(0).at_least(y).chosen(g)[1],),
     ),
     "maximum": Operation(  # gradient to the first of equal arguments
         lambda a, b: torch.where((a >= b) | a.isnan(), a, b),
         "first_of_largest({}, {})".format,
-        lambda g, y, a, b: (g * a.at_least(b), g * (1 - a.at_least(b))),
+        lambda g, y, a, b: a.at_least(b).chosen(g),
+    ),
+    "larger": Operation(
+        torch.maximum,
+        "first_of_largest({}, {})".format,
+        _larger_gradients,
     ),
     "largest": Operation(  # of any number of arguments
         lambda *parts: torch.amax(torch.stack(torch.broadcast_tensors(*parts)), 0),

@@ -230,6 +230,8 @@ def linear_map(
     names = [tracer.constants[n].key for n in numbers]
     if len(terms) > 1 or terms[0].rows.op != "input" or any(isinstance(n, int) for n in names):
         return None, width
+    if tracer.shapes[numbers[0]] != (width, in_feats):  # its other columns are for zeros
+        return None, width
     if any(tracer.shapes[n] != (width,) for n in numbers[1:]):  # a bias of shape (1, width)
         return None, width
     return (names[0], names[1] if len(names) > 1 else None), width

@@ -14,6 +14,7 @@ from graphsent.propagation.recurrence.pointwise import POINTWISE, maximum, minim
 from graphsent.propagation.recurrence.symbols import (
     CHILDREN,
     NODES,
+    Indices,
     Size,
     Symbol,
     Untraceable,
@@ -121,7 +122,7 @@ class _Largest(NamedTuple):
     """The result of ``torch.max``, without the indices."""
 
     values: Symbol
-    indices: None = None
+    indices: Indices = Indices()
 
 
 @_register("max")

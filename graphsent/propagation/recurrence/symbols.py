@@ -60,6 +60,25 @@ for _name in vars(int).keys() - vars(object).keys():
     setattr(Size, _name, Size.refuse)
 
 
+class Indices:
+    """The indices of maxima, which are not traced: every use of them is refused."""
+
+    _reason = "it uses the indices of maxima or minima"
+
+    def refuse(self, *_: Any, **__: Any) -> Any:
+        """Raises Untraceable."""
+        raise Untraceable(self._reason)
+
+    __getattr__ = __setattr__ = __call__ = __iter__ = __getitem__ = __len__ = refuse
+    __contains__ = __matmul__ = __rmatmul__ = refuse
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __hash__ = refuse
+    __class__ = _refused_type(_reason)
+
+
+for _name in vars(int).keys() - vars(object).keys():
+    setattr(Indices, _name, Indices.refuse)
+
+
 NODES = Size(
     "nodes", 99_991, "broadcasting, h.reshape and x.new_zeros(x.shape[0], n) can be traced"
 )

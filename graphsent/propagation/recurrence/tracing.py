@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from graphsent.propagation.recurrence.expressions import Domain, Expressions, Ref, Value
 from graphsent.propagation.recurrence.symbols import (
@@ -35,9 +36,10 @@ DRAWS = "it draws random numbers"
 """The reason not to trace a call: it would be repeated in every run, with other numbers."""
 
 _COLUMNS = 1 << 32
-_OF_CONDITIONS = {"where", "mul", "to", "type_as"}
-_FIXED = {"size", "dim", "ndimension", "numel", "nelement", "stride", "__len__", "__hash__"}
-_FIXED |= {"is_floating_point", "is_complex", "is_contiguous", "element_size", "get_device"}
+_OF_CONDITIONS = {"where", "masked_fill", "mul", "to", "type_as", "float", "double"}
+_OF_CONDITIONS |= {"and", "or", "invert", "logical_and", "logical_or", "logical_not"}
+_FIXED = {"size", "dim", "ndimension", "numel", "nelement", "__len__", "__hash__"}
+_FIXED |= {"is_floating_point", "is_complex", "element_size", "get_device"}
 """Functions that do not depend on the values of tensors."""
 
 
@@ -64,6 +66,27 @@ def _check_gradients() -> None:
     """Refuses code without gradients: functions are traced with gradients enabled."""
     if not torch.is_grad_enabled():
         raise Untraceable("it computes under no_grad or in an autograd.Function")
+
+
+class _DynamicSizes(TorchDispatchMode):
+    """Notes calls of functions whose results have sizes that depend on values.
+
+    Attributes:
+        found: whether there was one.
+    """
+
+    found = False
+
+    def __torch_dispatch__(
+        self, func: Any, types: Sequence[type], args: Any = (), kwargs: Any = None
+    ) -> Any:
+        if torch.Tag.dynamic_output_shape in func.tags:
+            masks = [part for part in leaves(args[1:]) if is_a(part, Tensor)]
+            by_numbers = func is torch.ops.aten.index.Tensor and not any(
+                mask.dtype in (torch.bool, torch.uint8) for mask in masks
+            )
+            self.found = self.found or not by_numbers
+        return func(*args, **(kwargs or {}))
 
 
 class Tracer(TorchFunctionMode):
@@ -192,11 +215,12 @@ class Tracer(TorchFunctionMode):
         if _contain(torch.Generator, args, kwargs):
             raise Untraceable(DRAWS)
         drawn = torch.get_rng_state()
-        with torch.no_grad():
+        sizes = _DynamicSizes()
+        with torch.no_grad(), sizes:
             result = func(*args, **kwargs)
         if not torch.equal(drawn, torch.get_rng_state()):  # the cell may restore it
             raise Untraceable(DRAWS)
-        if tensors and not _is_fixed(func.__name__, result):
+        if tensors and (sizes.found or not _is_fixed(func.__name__, result)):
             raise Untraceable("it depends on the values of a tensor")
         if all(id(tensor) in self._known for tensor in tensors):
             known = mapped(lambda leaf: self._known.get(id(leaf), leaf), (args, kwargs))

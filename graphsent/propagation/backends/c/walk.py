@@ -13,7 +13,7 @@ from torch.autograd import Function
 from graphsent.kernels.library import contiguous, needs_gradients, threads_for
 from graphsent.kernels.structures import Walk, address_of
 from graphsent.propagation.backends.plan import Given, Plan, plain_gradients
-from graphsent.propagation.gradients import check_not_batched
+from graphsent.propagation.gradients import check_not_batched, save, saved
 from graphsent.propagation.memory import empty
 from graphsent.propagation.untraced import untraced
 
@@ -93,7 +93,7 @@ class _Generated(Function):
         ctx.set_materialize_grads(False)
         if keep:
             ctx.plan, ctx.places = plan, places
-            ctx.save_for_backward(*tensors, kept)
+            save(ctx, *tensors, kept)
         return tuple(results)
 
     @staticmethod
@@ -101,10 +101,10 @@ class _Generated(Function):
     def backward(ctx: Any, *gradients: Tensor | None) -> tuple[Tensor | None, ...]:
         check_not_batched(*gradients)
         plan, wanted = ctx.plan, ctx.needs_input_grad[2:]
+        tensors: Any = saved(ctx)
         if torch.is_grad_enabled():
-            tensors = ctx.saved_tensors[:-1]
-            return None, None, *plain_gradients(plan, tensors, wanted, gradients)
-        *tensors, kept = contiguous(ctx.saved_tensors)
+            return None, None, *plain_gradients(plan, tensors[:-1], wanted, gradients)
+        *tensors, kept = contiguous(tensors)
         given, needed = plan.divided(tensors), plan.divided(wanted)
         like: Any = tensors[0]
         run = _Run(plan, given, keep=True)

@@ -18,7 +18,7 @@ from torch.autograd import Function
 from graphsent.kernels.library import contiguous, needs_gradients
 from graphsent.propagation.backends.c.layout import EDGE, NODE, SOURCE
 from graphsent.propagation.backends.plan import Given, Plan, plain_gradients, run_plain
-from graphsent.propagation.gradients import check_not_batched
+from graphsent.propagation.gradients import check_not_batched, save, saved
 from graphsent.propagation.recurrence.expressions import Domain, Term, Value
 from graphsent.propagation.untraced import untraced
 
@@ -247,7 +247,7 @@ class _Generated(Function):
             read = walk.layout.combine.kept | walk.layout.start.kept
             kept = {value: array for value, array in arrays.items() if value in read}
             ctx.plan, ctx.kept = plan, tuple(kept)
-            ctx.save_for_backward(*tensors, *walk.states, *kept.values())
+            save(ctx, *tensors, *walk.states, *kept.values())
         return tuple(results)
 
     @staticmethod
@@ -255,8 +255,8 @@ class _Generated(Function):
     def backward(ctx: Any, *gradients: Tensor | None) -> tuple[Tensor | None, ...]:
         check_not_batched(*gradients)
         plan, wanted = ctx.plan, ctx.needs_input_grad[2:]
-        saved: Any = contiguous(ctx.saved_tensors)
-        tensors, own = saved[: len(wanted)], saved[len(wanted) :]
+        kept: Any = contiguous(saved(ctx))
+        tensors, own = kept[: len(wanted)], kept[len(wanted) :]
         if torch.is_grad_enabled():
             return None, None, *plain_gradients(plan, tensors, wanted, gradients)
         parts, received = plan.recurrence.num_parts, contiguous(gradients)

@@ -1,0 +1,163 @@
+"""Code is compiled for shapes, dtypes and counts: it must not run once they are others."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from generated_cases import needs_compiler, results
+from torch import nn
+from torch.nn import functional
+
+from graphsent._dgl import dgl
+from graphsent.cells import TreeCell
+
+SIZE = 6
+
+
+def v_shape():
+    return dgl.graph(([0, 1], [2, 2]))
+
+
+class Summed(TreeCell):
+    """A function of the sum of the predecessors' states."""
+
+    state_names = ("h",)
+
+    def __init__(self, function=None, in_feats=SIZE, **own):
+        super().__init__(in_feats, SIZE)
+        self.function = function
+        for name, value in own.items():
+            is_buffer = isinstance(value, torch.Tensor) and not isinstance(value, nn.Parameter)
+            if is_buffer:
+                self.register_buffer(name, value)
+            else:
+                setattr(self, name, value)
+
+    def project(self, feat):
+        return feat
+
+    def start(self, x):
+        return (x,)
+
+    def combine(self, children, x):
+        return (self.function(self, children[0].sum(1)) + x,)
+
+
+def assert_as_in_dgl(cell, graph, feat):
+    pairs = zip(results(cell, graph, feat), results(cell, graph, feat, engine="dgl"), strict=True)
+    for found, expected in pairs:
+        torch.testing.assert_close(found, expected)
+
+
+@pytest.mark.parametrize("inner_input", [True, False])
+@pytest.mark.parametrize("before", [True, False])
+def test_a_projection_of_inputs_beside_zeros(before, inner_input):
+    class Beside(Summed):
+        def project(self, feat):
+            parts = [torch.zeros_like(feat), feat]
+            return self.W(torch.cat(parts if before else parts[::-1], -1))
+
+    cell = Beside(lambda cell, h: torch.tanh(h), W=nn.Linear(2 * SIZE, SIZE))
+    cell.inner_input = inner_input
+    assert cell.explain(v_shape()).way in ("compiled", "traced")
+    assert_as_in_dgl(cell, v_shape(), torch.randn(3, SIZE))
+
+
+COUNTS = {
+    "rows by a mask": lambda cell, h: functional.linear(h, cell.bank[cell.gate > 0]),
+    "nonzero": lambda cell, h: h * torch.nonzero(cell.gate > 0).shape[0],
+    "unique": lambda cell, h: h * torch.unique(cell.gate).numel(),
+    "length": lambda cell, h: h * len(cell.gate[cell.gate > 0]),
+    "masked_select": lambda cell, h: h * cell.gate.masked_select(cell.gate > 0).shape[0],
+    "strides": lambda cell, h: h * cell.bank.stride(0),
+    "contiguous": lambda cell, h: h if cell.bank.is_contiguous() else -h,
+}
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_sizes_that_depend_on_values_are_not_traced(name):
+    gate, bank = torch.ones(SIZE), nn.Parameter(torch.randn(SIZE, SIZE))
+    cell = Summed(COUNTS[name], gate=gate, bank=bank)
+    explanation = cell.explain(v_shape())
+    assert explanation == ("levels", "it depends on the values of a tensor")
+    assert_as_in_dgl(cell, v_shape(), torch.randn(3, SIZE))
+
+
+def test_rows_by_numbers_are_traced():
+    order = torch.tensor([1, 0, 3, 2, 5, 4])
+    cell = Summed(
+        lambda cell, h: functional.linear(h, cell.bank[cell.order]),
+        order=order,
+        bank=nn.Parameter(torch.randn(SIZE, SIZE)),
+    )
+    assert cell.explain(v_shape()).way in ("compiled", "traced")
+    feat = torch.randn(3, SIZE)
+    for numbers in (order, order.flip(0)):
+        cell.order = numbers
+        assert_as_in_dgl(cell, v_shape(), feat)
+
+
+@pytest.mark.parametrize("dtype", [torch.int32, torch.int64, torch.bool])
+@pytest.mark.parametrize("of_cell", [torch.float32, torch.float64])
+def test_a_buffer_of_another_dtype(of_cell, dtype):
+    cell = Summed(lambda cell, h: h * cell.mask, mask=torch.ones(SIZE)).to(of_cell)
+    feat = torch.randn(3, SIZE, dtype=of_cell)
+    assert_as_in_dgl(cell, v_shape(), feat)
+    cell.mask = torch.tensor([1, 0, 1, 1, 0, 1], dtype=dtype)
+    assert_as_in_dgl(cell, v_shape(), feat)
+
+
+INDICES = {
+    "equal": lambda values, index: values * (index == 0),
+    "not equal": lambda values, index: values * (index != 0),
+    "as a number": lambda values, index: values * index,
+    "converted": lambda values, index: values * index.to(values.dtype),
+    "an attribute": lambda values, index: values * index.shape[-1],
+}
+
+
+@pytest.mark.parametrize("name", INDICES)
+@pytest.mark.parametrize("extreme", ["max", "min"])
+def test_indices_of_maxima_are_not_traced(extreme, name):
+    class Chosen(Summed):
+        def combine(self, children, x):
+            values, index = getattr(children[0], extreme)(1)
+            return (INDICES[name](values, index) + x,)
+
+    cell = Chosen()
+    assert cell.explain(v_shape()).way == "levels"
+    assert_as_in_dgl(cell, v_shape(), torch.randn(3, SIZE))
+
+
+@needs_compiler
+def test_data_that_shrink_before_the_backward_pass():
+    graph, feat = v_shape(), torch.randn(3, SIZE)
+    cell = Summed(lambda cell, h: cell.U(h), U=nn.Linear(SIZE, SIZE))
+    h = cell(graph, feat)
+    cell.U.weight.data = torch.zeros(1, 1)
+    with pytest.raises(RuntimeError, match=r"expected a saved tensor of shape \(6, 6\)"):
+        h.sum().backward()
+
+
+INFINITE = {
+    "relu": lambda h, x: torch.relu(h.sum(1)).sqrt(),
+    "maximum": lambda h, x: torch.maximum(h.sum(1), x * 0 + 1).sqrt().log(),
+    "minimum": lambda h, x: torch.minimum(-h.sum(1), x * 0 - 1).exp().log(),
+    "max": lambda h, x: h.max(1).values.sqrt(),
+    "division": lambda h, x: h.sum(1) / 1e-39,
+}
+
+
+@pytest.mark.parametrize("name", INFINITE)
+def test_infinite_gradients_do_not_reach_what_was_not_chosen(name):
+    class Of(Summed):
+        def combine(self, children, x):
+            return (INFINITE[name](children[0], x) + x,)
+
+    cell = Of()
+    assert cell.explain(v_shape()).way in ("compiled", "traced")
+    feat = torch.zeros(3, SIZE)
+    feat[1] = torch.tensor([-1.0, -1.0, 0.0, 1.0, 2.0, -0.5])
+    found, expected = (results(cell, v_shape(), feat, engine=e) for e in ("auto", "dgl"))
+    for one, other in zip(found, expected, strict=True):
+        torch.testing.assert_close(one, other, equal_nan=True)
