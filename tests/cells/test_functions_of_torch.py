@@ -27,6 +27,7 @@ class _Applied:
         self.p, self.V = nn.Parameter(torch.randn(size)), nn.Linear(size, size)
         self.norm, self.dropout = nn.LayerNorm(size), nn.Dropout()
         self.slope, self.lstm = nn.Parameter(torch.tensor([0.3])), nn.LSTMCell(size, size)
+        self.pairs = nn.Bilinear(size, size, size)
         with torch.no_grad():
             for part in self.norm.parameters():
                 part.uniform_(-1, 1)
@@ -104,6 +105,23 @@ OTHERS = {
     "LSTM cell": lambda cell, h: sum(
         cell.lstm(h.sum(1), (h.amax(1), torch.relu(h).sum(1)))
     ).unsqueeze(1),
+    "conditions": lambda cell, h: (
+        h.masked_fill((h > 0) & ~(h > 0.5), 0.25) * torch.logical_or(h < -1, h > 0).double()
+    ),
+    "products": lambda cell, h: (h @ h.mean(1).unsqueeze(-1)) * h,
+    "einsum": lambda cell, h: (
+        torch.einsum("nkd,ned->nke", h, h.mean(1, True))
+        * torch.einsum("nki,oi->nko", h, cell.V.weight)
+        + torch.einsum("io, nki -> nko", cell.V.weight, h)
+    ),
+    "bilinear": lambda cell, h: cell.pairs(h, torch.tanh(h)),
+    "a weight first": lambda cell, h: cell.V.weight.mm(h.mean(1).t()).t().unsqueeze(1) * h,
+    "attention": lambda cell, h: torch.bmm(
+        torch.softmax(torch.bmm(cell.V(h.mean(1, True)), h.transpose(1, 2)), -1), h
+    ),
+    "several heads": lambda cell, h: functional.scaled_dot_product_attention(
+        *(part.unflatten(-1, (1, SIZE)).transpose(1, 2) for part in (h.amax(1, True), h, h * 2))
+    ).squeeze(1),
     "layer norm": lambda cell, h: cell.norm(h) + functional.layer_norm(h, h.shape[-1:], eps=0.1),
     "RMS norm": lambda cell, h: functional.rms_norm(h, (SIZE,), cell.p),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import partial, reduce
 from typing import Any
@@ -13,7 +14,7 @@ from graphsent.propagation.recurrence.pointwise import POINTWISE
 from graphsent.propagation.recurrence.reductions import REDUCTIONS, sums
 from graphsent.propagation.recurrence.symbols import Size, Symbol, Untraceable, is_a
 from graphsent.propagation.recurrence.tracing import Tracer, registering
-from graphsent.propagation.recurrence.views import VIEWS, chunk
+from graphsent.propagation.recurrence.views import VIEWS, chunk, transpose, unsqueeze
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {**VIEWS, **POINTWISE, **REDUCTIONS}
 """By name; each takes the tracer, then the arguments of torch's function."""
@@ -117,6 +118,16 @@ def _gru_cell(
     return POINTWISE["lerp"](tracer, (x_n + reset * h_n).tanh(), h, update)
 
 
+@_register("bilinear")
+def _bilinear(tracer: Tracer, a: Any, b: Any, weight: Any, bias: Any = None) -> Symbol:
+    """``torch.nn.Bilinear``, as in the recursive neural tensor network of Socher et al. 2013."""
+    columns = tracer.call_now(Tensor.transpose, (weight, 1, 2), {})
+    columns = tracer.call_now(Tensor.flatten, (columns, 0, 1), {})
+    of_a = VIEWS["unflatten"](tracer, _linear(tracer, a, columns), -1, (len(weight), -1))
+    result = sums(tracer, tracer.pointwise("mul", of_a, unsqueeze(tracer, b, -2)), keepdim=False)
+    return result if bias is None else tracer.pointwise("add", result, bias)
+
+
 @_register("lstm_cell")
 def _lstm_cell(
     tracer: Tracer, x: Any, state: Any, w_x: Any, w_h: Any, b_x: Any = None, b_h: Any = None
@@ -148,4 +159,81 @@ def _matmul(tracer: Tracer, a: Any, b: Any) -> Symbol:
         return _linear(tracer, a, tracer.call_now(Tensor.t, (b,), {}))
     if is_a(b, Tensor) and b.dim() == 1:
         return sums(tracer, tracer.pointwise("mul", a, b), keepdim=False)
-    raise Untraceable("it multiplies by a matrix that is not a parameter")
+    if is_a(a, Tensor) and a.dim() == 2:
+        return transpose(tracer, _linear(tracer, transpose(tracer, b, -1, -2), a), -1, -2)
+    if not all(is_a(part, Symbol) and part.dim() > 2 for part in (a, b)):
+        raise Untraceable("it multiplies by a matrix that is not a parameter")
+    a, b = unsqueeze(tracer, a, -2), unsqueeze(tracer, transpose(tracer, b, -1, -2), -3)
+    return REDUCTIONS["sum"](tracer, tracer.pointwise("mul", a, b), -1)
+
+
+@_register("bmm")
+def _bmm(tracer: Tracer, a: Any, b: Any) -> Symbol:
+    if not all(is_a(part, Symbol) for part in (a, b)):
+        raise Untraceable("it multiplies by several matrices that are parameters")
+    return _matmul(tracer, a, b)
+
+
+@_register("einsum")
+def _einsum(tracer: Tracer, equation: str, *operands: Any) -> Symbol:
+    given, _, result = equation.replace(" ", "").partition("->")
+    parts = given.split(",")
+    if "." in given or "->" not in equation or len(parts) != 2 or len(operands) != 2:
+        raise Untraceable("it calls einsum with other than two operands, or without indices")
+    (a, b), (of_a, of_b) = operands, parts
+    if is_a(a, Tensor):
+        a, b, of_a, of_b = b, a, of_b, of_a
+    if is_a(b, Tensor):
+        return _by_weight(tracer, a, of_a, b, of_b, result)
+    order = result + "".join(sorted((set(of_a) | set(of_b)) - set(result)))
+    product = tracer.pointwise(
+        "mul", _aligned(tracer, a, of_a, order), _aligned(tracer, b, of_b, order)
+    )
+    for _ in order[len(result) :]:
+        product = REDUCTIONS["sum"](tracer, product, -1)
+    return product
+
+
+def _by_weight(
+    tracer: Tracer, a: Symbol, of_a: str, weight: Tensor, of_weight: str, result: str
+) -> Symbol:
+    """``einsum`` of a symbol and a matrix."""
+    common = set(of_a) & set(of_weight) - set(result)
+    if weight.dim() != 2 or len(common) != 1 or len(set(of_weight)) != 2:
+        raise Untraceable("it calls einsum with a parameter other than a matrix")
+    (index,) = common
+    if of_weight[0] == index:
+        weight = tracer.call_now(Tensor.t, (weight,), {})
+    rows = VIEWS["movedim"](tracer, a, of_a.index(index), -1)
+    order = of_a.replace(index, "") + of_weight.replace(index, "")
+    return VIEWS["permute"](tracer, _linear(tracer, rows, weight), [*map(order.index, result)])
+
+
+def _aligned(tracer: Tracer, a: Symbol, indices: str, order: str) -> Symbol:
+    """The dimensions of a symbol in another order, of size 1 where it has none."""
+    present = [index for index in order if index in indices]
+    a = VIEWS["permute"](tracer, a, [*map(indices.index, present)])
+    for place, index in enumerate(order):
+        if index not in indices:
+            a = unsqueeze(tracer, a, place)
+    return a
+
+
+@_register("scaled_dot_product_attention")
+def _attention(
+    tracer: Tracer,
+    query: Any,
+    key: Any,
+    value: Any,
+    attn_mask: None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    *,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Symbol:
+    if attn_mask is not None or dropout_p or is_causal or enable_gqa:
+        raise Untraceable("it calls scaled_dot_product_attention with options")
+    scale = 1 / math.sqrt(query.codes.shape[-1]) if scale is None else scale
+    scores = _matmul(tracer, query, transpose(tracer, key, -1, -2)) * scale
+    return _matmul(tracer, REDUCTIONS["softmax"](tracer, scores, -1), value)

@@ -11,6 +11,7 @@ from torch import Tensor
 from graphsent.propagation.recurrence.symbols import Condition, Symbol, Untraceable, is_a
 from graphsent.propagation.recurrence.tracing import DRAWS, Tracer, registering
 
+_SMALL = 1e-30  # beyond, the inverse of a number may not be a normal number of its type
 POINTWISE: dict[str, Callable[..., Any]] = {}
 _register = registering(POINTWISE)
 
@@ -49,7 +50,7 @@ def _mul(tracer: Tracer, a: Any, b: Any) -> Symbol:
 
 @_register("div", "truediv", "true_divide", "divide")
 def _div(tracer: Tracer, a: Any, b: Any) -> Symbol:
-    if is_a(b, (int, float)):
+    if is_a(b, (int, float)) and _SMALL < abs(b) < 1 / _SMALL:
         return tracer.pointwise("mul", a, 1 / b)
     return tracer.pointwise("div", a, b)
 
@@ -117,6 +118,19 @@ _register("eq")(_comparison(_eq))
 _register("ne", "not_equal")(_comparison(lambda tracer, a, b: 1 - _eq(tracer, a, b)))
 
 
+_register("invert", "logical_not")(_comparison(lambda tracer, a: 1 - _number(a)))
+_register("and", "logical_and")(_comparison(lambda tracer, a, b: _number(a) * _number(b)))
+_register("or", "logical_or")(
+    _comparison(lambda tracer, a, b: 1 - (1 - _number(a)) * (1 - _number(b)))
+)
+
+
+def _number(condition: Any) -> Any:
+    if not is_a(condition, Condition):
+        raise Untraceable("it combines a comparison with something else")
+    return Symbol(condition.tracer, condition.codes, condition.shape)
+
+
 @_register("where")
 def _where(tracer: Tracer, condition: Any, a: Any, b: Any) -> Symbol:
     if is_a(a, Condition):
@@ -130,12 +144,15 @@ def _where(tracer: Tracer, condition: Any, a: Any, b: Any) -> Symbol:
     return tracer.pointwise("where", condition, a, b)
 
 
+_register("masked_fill")(lambda tracer, a, mask, value: _where(tracer, mask, value, a))
+
+
 @_register("maximum")
 def maximum(tracer: Tracer, a: Any, b: Any) -> Any:
     """The larger of two tensors; where they are equal, each has half of the gradient."""
     if not all(is_a(part, (Symbol, Tensor)) for part in (a, b)):
         raise Untraceable("it takes the maximum of a tensor and a number")
-    return tracer.pointwise("largest", a, b)
+    return tracer.pointwise("larger", a, b)
 
 
 @_register("minimum")
@@ -183,7 +200,6 @@ _register("selu")(
     lambda tracer, a, inplace=False: POINTWISE["elu"](tracer, a, _SELU_ALPHA) * _SELU_SCALE
 )
 _register("softsign")(lambda tracer, a: a / (abs(a) + 1))
-_register("mish")(lambda tracer, a, inplace=False: a * _softplus(tracer, a).tanh())
 
 
 @_register("gelu")
@@ -218,6 +234,7 @@ def _softplus(tracer: Tracer, a: Any, beta: float = 1, threshold: float = 20) ->
     return _where(tracer, scaled > threshold, a, soft)
 
 
+_register("mish")(lambda tracer, a, inplace=False: a * _softplus(tracer, a).tanh())
 _register("logsigmoid", "log_sigmoid")(
     lambda tracer, a: -_softplus(tracer, -a, threshold=40)  # from where on 1 + exp(a) is exp(a)
 )

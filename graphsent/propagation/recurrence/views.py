@@ -68,8 +68,8 @@ def _moved(symbol: Symbol, codes: Tensor, moved: Tensor, numbers: Sequence[int])
 VIEWS: dict[str, Callable[..., Any]] = {name: _view(getattr(Tensor, name)) for name in _VIEWS}
 _register = registering(VIEWS)
 _item, _expand, _reshape = _view(Tensor.__getitem__), VIEWS["expand"], VIEWS["reshape"]
-chunk, squeeze, unbind, unsqueeze = (
-    VIEWS[name] for name in ("chunk", "squeeze", "unbind", "unsqueeze")
+chunk, squeeze, transpose, unbind, unsqueeze = (
+    VIEWS[name] for name in ("chunk", "squeeze", "transpose", "unbind", "unsqueeze")
 )
 
 
@@ -81,6 +81,7 @@ def _getitem(tracer: Tracer, a: Symbol, index: Any) -> Symbol:
     return _item(tracer, a, index)
 
 
+_register("t")(lambda tracer, a: transpose(tracer, a, 0, 1))
 _register("expand_as")(lambda tracer, a, other: _expand(tracer, a, *other.shape))
 _register("view_as", "reshape_as")(lambda tracer, a, other: _reshape(tracer, a, *other.shape))
 
@@ -121,6 +122,10 @@ def _same(tracer: Tracer, a: Symbol, *args: Any, **kwargs: Any) -> Symbol:
     if kwargs or not all(same):
         raise Untraceable("it changes the dtype or device of a tensor")
     return Symbol(tracer, a.codes, a.shape)
+
+
+_register("float")(lambda tracer, a: _same(tracer, a, torch.float32))
+_register("double")(lambda tracer, a: _same(tracer, a, torch.float64))
 
 
 @_register("cat", "concat")
