@@ -19,6 +19,7 @@ from generated_cases import (
     tree,
 )
 from torch import nn
+from torch.nn.utils import parametrizations, parametrize
 from users_cells import Attentive, GatedSum, Nary
 
 from graphsent._dgl import dgl
@@ -281,14 +282,48 @@ def test_code_that_cannot_be_traced(kind, monkeypatch):
 
 
 @needs_compiler
-def test_hooks_and_parametrizations():
+def test_hooks():
     cell = Nary(IN_FEATS, HIDDEN_FEATS)
     graph = graphs_for(cell)["tree"]
     with cell.U.register_forward_hook(lambda *args: None):
         assert cell.explain(graph) == ("levels", "modules have hooks")
     assert cell.explain(graph).way == "compiled"
-    torch.nn.utils.parametrizations.weight_norm(cell.U)
-    assert cell.explain(graph) == ("levels", "modules have parametrizations")
+
+
+class Centered(nn.Module):
+    """A parametrization with a number that may change."""
+
+    share = 1.0
+
+    def forward(self, weight):
+        return weight - self.share * weight.mean()
+
+
+PARAMETRIZED = {
+    "weight norm": lambda linear: parametrizations.weight_norm(linear),
+    "orthogonal": lambda linear: parametrizations.orthogonal(linear),
+    "own": lambda linear: parametrize.register_parametrization(linear, "weight", Centered()),
+}
+
+
+@pytest.mark.parametrize("name", PARAMETRIZED)
+def test_parametrizations(name, monkeypatch):
+    cell = Nary(IN_FEATS, HIDDEN_FEATS).double()
+    graph = graphs_for(cell)["tree"]
+    feat = torch.randn(graph.num_nodes(), IN_FEATS, dtype=torch.float64)
+    assert_same(cell, graph, feat, monkeypatch)
+    PARAMETRIZED[name](cell.U)
+    assert_same(cell, graph, feat, monkeypatch)
+    with torch.no_grad():
+        for part in cell.parameters():
+            part.add_(torch.randn_like(part))
+    assert_same(cell, graph, feat, monkeypatch)
+    for part in cell.modules():
+        if isinstance(part, Centered):
+            part.share = 0.5
+    assert_same(cell, graph, feat, monkeypatch)
+    parametrize.remove_parametrizations(cell.U, "weight")
+    assert_same(cell, graph, feat, monkeypatch)
 
 
 @needs_compiler

@@ -158,8 +158,6 @@ def _traced(
     modules = list(cell.modules())
     if any(map(has_hooks, modules)):
         return "modules have hooks"
-    if any(hasattr(module, "parametrizations") for module in modules):
-        return "modules have parametrizations"
     read = [*map(vars, modules), *(variable() for variable in variables)]
     before = _random_states()
     recurrence, draws = _traced_once(cell, read, signature)
