@@ -10,6 +10,7 @@ from torch.nn import functional
 
 from graphsent._dgl import dgl
 from graphsent.cells import TreeCell
+from graphsent.propagation import PropagationError
 
 SIZE = 6
 
@@ -69,6 +70,11 @@ COUNTS = {
     "unique": lambda cell, h: h * torch.unique(cell.gate).numel(),
     "length": lambda cell, h: h * len(cell.gate[cell.gate > 0]),
     "masked_select": lambda cell, h: h * cell.gate.masked_select(cell.gate > 0).shape[0],
+    "rows up to a buffer": lambda cell, h: functional.linear(h, cell.bank[: cell.count]),
+    "repeated": lambda cell, h: functional.linear(h, cell.bank[:1].repeat(cell.count, 1)),
+    "numbers up to a buffer": lambda cell, h: h * torch.arange(cell.count).numel(),
+    "chunks": lambda cell, h: functional.linear(h, sum(cell.bank.chunk(cell.count))),
+    "repeat_interleave": lambda cell, h: h * cell.gate.repeat_interleave(cell.gate.long()).numel(),
     "strides": lambda cell, h: h * cell.bank.stride(0),
     "contiguous": lambda cell, h: h if cell.bank.is_contiguous() else -h,
 }
@@ -77,10 +83,37 @@ COUNTS = {
 @pytest.mark.parametrize("name", COUNTS)
 def test_sizes_that_depend_on_values_are_not_traced(name):
     gate, bank = torch.ones(SIZE), nn.Parameter(torch.randn(SIZE, SIZE))
-    cell = Summed(COUNTS[name], gate=gate, bank=bank)
+    cell = Summed(COUNTS[name], gate=gate, bank=bank, count=torch.tensor(SIZE))
     explanation = cell.explain(v_shape())
     assert explanation == ("levels", "it depends on the values of a tensor")
     assert_as_in_dgl(cell, v_shape(), torch.randn(3, SIZE))
+
+
+CONSTANTS = {
+    "a mask of numbers": lambda cell: cell.bank[torch.arange(SIZE + 2) > 1],
+    "repeated": lambda cell: cell.bank[:2].repeat_interleave(torch.tensor([1, SIZE - 1]), 0),
+    "numbers of a mask": lambda cell: cell.bank[torch.tensor([1] * SIZE).nonzero()[:, 0]],
+}
+
+
+@pytest.mark.parametrize("name", CONSTANTS)
+def test_sizes_that_depend_on_constants_are_traced(name):
+    bank = nn.Parameter(torch.randn(SIZE + 2, SIZE))
+    cell = Summed(lambda cell, h: functional.linear(h, CONSTANTS[name](cell)), bank=bank)
+    assert cell.explain(v_shape()).way in ("compiled", "traced")
+    assert_as_in_dgl(cell, v_shape(), torch.randn(3, SIZE))
+
+
+def test_other_sizes_are_an_error():
+    """Of functions that torch does not mark as depending on values."""
+    mask = torch.eye(SIZE)
+    cell = Summed(lambda cell, h: functional.linear(h, cell.mask.to_sparse(1).values()), mask=mask)
+    assert cell.explain(v_shape()).way in ("compiled", "traced")
+    feat = torch.randn(3, SIZE)
+    assert_as_in_dgl(cell, v_shape(), feat)
+    cell.mask[:, 2:] = 0
+    with pytest.raises(PropagationError, match=r"got \(2, 6\) after \(6, 6\)"):
+        cell(v_shape(), feat)
 
 
 def test_rows_by_numbers_are_traced():
@@ -113,6 +146,8 @@ INDICES = {
     "as a number": lambda values, index: values * index,
     "converted": lambda values, index: values * index.to(values.dtype),
     "an attribute": lambda values, index: values * index.shape[-1],
+    "as text": lambda values, index: values * len(f"{index}"),
+    "its type": lambda values, index: values if isinstance(index, torch.Tensor) else -values,
 }
 
 

@@ -121,6 +121,8 @@ def _gru_cell(
 @_register("bilinear")
 def _bilinear(tracer: Tracer, a: Any, b: Any, weight: Any, bias: Any = None) -> Symbol:
     """``torch.nn.Bilinear``, as in the recursive neural tensor network of Socher et al. 2013."""
+    if not is_a(b, Symbol) or a.numbers[:-1] != b.numbers[:-1] or b.numbers[-1] != weight.shape[2]:
+        raise Untraceable("it calls bilinear with tensors of other sizes")
     columns = tracer.call_now(Tensor.transpose, (weight, 1, 2), {})
     columns = tracer.call_now(Tensor.flatten, (columns, 0, 1), {})
     of_a = VIEWS["unflatten"](tracer, _linear(tracer, a, columns), -1, (len(weight), -1))
@@ -163,6 +165,8 @@ def _matmul(tracer: Tracer, a: Any, b: Any) -> Symbol:
         return transpose(tracer, _linear(tracer, transpose(tracer, b, -1, -2), a), -1, -2)
     if not all(is_a(part, Symbol) and part.dim() > 2 for part in (a, b)):
         raise Untraceable("it multiplies by a matrix that is not a parameter")
+    if a.numbers[-1] != b.numbers[-2]:
+        raise Untraceable("it multiplies matrices of other sizes")
     a, b = unsqueeze(tracer, a, -2), unsqueeze(tracer, transpose(tracer, b, -1, -2), -3)
     return REDUCTIONS["sum"](tracer, tracer.pointwise("mul", a, b), -1)
 
@@ -171,6 +175,8 @@ def _matmul(tracer: Tracer, a: Any, b: Any) -> Symbol:
 def _bmm(tracer: Tracer, a: Any, b: Any) -> Symbol:
     if not all(is_a(part, Symbol) for part in (a, b)):
         raise Untraceable("it multiplies by several matrices that are parameters")
+    if a.dim() != 3 or b.dim() != 3 or a.numbers[0] != b.numbers[0]:
+        raise Untraceable("it calls bmm with other than two batches of as many matrices")
     return _matmul(tracer, a, b)
 
 
@@ -178,7 +184,8 @@ def _bmm(tracer: Tracer, a: Any, b: Any) -> Symbol:
 def _einsum(tracer: Tracer, equation: str, *operands: Any) -> Symbol:
     given, _, result = equation.replace(" ", "").partition("->")
     parts = given.split(",")
-    if "." in given or "->" not in equation or len(parts) != 2 or len(operands) != 2:
+    simple = "." not in given and "->" in equation and set(result) <= set(given)
+    if not simple or len(parts) != 2 or len(operands) != 2:
         raise Untraceable("it calls einsum with other than two operands, or without indices")
     (a, b), (of_a, of_b) = operands, parts
     if is_a(a, Tensor):

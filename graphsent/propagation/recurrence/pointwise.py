@@ -23,6 +23,7 @@ def _pointwise(op: str) -> Callable[..., Symbol]:
     return call
 
 
+_register("special_erf")(_pointwise("erf"))
 for _name in ("sigmoid", "tanh", "exp", "expm1", "log", "log1p", "erf", "sqrt", "relu"):
     POINTWISE[_name] = _pointwise(_name)
 
@@ -144,7 +145,11 @@ def _where(tracer: Tracer, condition: Any, a: Any, b: Any) -> Symbol:
     return tracer.pointwise("where", condition, a, b)
 
 
-_register("masked_fill")(lambda tracer, a, mask, value: _where(tracer, mask, value, a))
+@_register("masked_fill")
+def _masked_fill(tracer: Tracer, a: Any, mask: Any, value: Any) -> Symbol:
+    if not is_a(value, (int, float)) and value.dim():
+        raise Untraceable("it calls masked_fill with a value that is not a number")
+    return _where(tracer, mask, value, a)
 
 
 @_register("maximum")
@@ -206,6 +211,8 @@ _register("softsign")(lambda tracer, a: a / (abs(a) + 1))
 def _gelu(tracer: Tracer, a: Any, *, approximate: str = "none") -> Any:
     if approximate == "none":
         return a * 0.5 * (1 + (a * math.sqrt(0.5)).erf())
+    if approximate != "tanh":
+        raise Untraceable("it calls gelu with another approximation than tanh")
     return a * 0.5 * (1 + ((a + 0.044715 * a**3) * math.sqrt(2 / math.pi)).tanh())
 
 

@@ -12,6 +12,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from graphsent._derived import Unchanging
+from graphsent.propagation.errors import PropagationError
 from graphsent.propagation.recurrence.expressions import Domain, Expressions, Ref, Value
 from graphsent.propagation.recurrence.functions import FUNCTIONS
 from graphsent.propagation.recurrence.symbols import (
@@ -49,7 +50,10 @@ class Traced:
     hoisted: list[Value]
 
     def tensors(self, named: Mapping[str, Tensor]) -> list[Tensor]:
-        """The tensors of the constants, differentiably, from parameters and buffers by name."""
+        """The tensors of the constants, differentiably, from parameters and buffers by name.
+
+        Raises a PropagationError if one has another shape than when the function was traced.
+        """
         results: list[Tensor] = []
 
         def tensor_of(leaf: Any) -> Any:
@@ -59,7 +63,14 @@ class Traced:
 
         for function, args, kwargs in self.calls:
             results.append(function(*mapped(tensor_of, args), **mapped(tensor_of, kwargs)))
-        return [tensor_of(known) for known in self.constants]
+        found = [tensor_of(known) for known in self.constants]
+        for tensor, shape in zip(found, self.shapes, strict=True):
+            if tensor.shape != shape:  # code for the other shape would write beyond its memory
+                raise PropagationError(
+                    "expected functions of a cell's parameters to return tensors of the same shape "
+                    f"in each call, got {tuple(tensor.shape)} after {shape}"
+                )
+        return found
 
 
 class Differentiated(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial, reduce
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -98,7 +98,7 @@ def _norm(
     return _root(tracer, _sum(tracer, a * a, dim, keepdim))
 
 
-@_register("linalg_vector_norm")
+@_register("linalg_vector_norm", "linalg_norm")
 def _vector_norm(
     tracer: Tracer, a: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, **options: Any
 ) -> Any:
@@ -118,18 +118,13 @@ def _root(tracer: Tracer, a: Any) -> Any:
     return POINTWISE["where"](tracer, a > 0, root, a)  # a if it is 0 or NaN
 
 
-class _Largest(NamedTuple):
-    """The result of ``torch.max``, without the indices."""
-
-    values: Symbol
-    indices: Indices = Indices()
-
-
 @_register("max")
 def _max(tracer: Tracer, a: Symbol, dim: Any = None, keepdim: bool = False) -> Any:
     if is_a(dim, (Symbol, Tensor)):
         return maximum(tracer, a, dim)
-    return _Largest(_reduced(tracer, "max", "maximum", a, dim_of(a, dim), keepdim))
+    largest: Any = _reduced(tracer, "max", "maximum", a, dim_of(a, dim), keepdim)
+    indices: Any = Indices()
+    return torch.return_types.max((largest, indices))
 
 
 @_register("amax")
@@ -146,7 +141,8 @@ def _amax(tracer: Tracer, a: Symbol, dim: Any = None, keepdim: bool = False) -> 
 def _min(tracer: Tracer, a: Any, dim: Any = None, keepdim: bool = False) -> Any:
     if is_a(dim, (Symbol, Tensor)):
         return minimum(tracer, a, dim)
-    return _Largest(-_max(tracer, -a, dim, keepdim).values)
+    negated, indices = _max(tracer, -a, dim, keepdim)
+    return torch.return_types.min((-negated, indices))
 
 
 _register("amin")(lambda tracer, a, *args, **kwargs: -_amax(tracer, -a, *args, **kwargs))

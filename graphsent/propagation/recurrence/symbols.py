@@ -69,8 +69,8 @@ class Indices:
         """Raises Untraceable."""
         raise Untraceable(self._reason)
 
-    __getattr__ = __setattr__ = __call__ = __iter__ = __getitem__ = __len__ = refuse
-    __contains__ = __matmul__ = __rmatmul__ = refuse
+    __getattr__ = __setattr__ = __iter__ = __getitem__ = __len__ = refuse
+    __repr__ = __str__ = __format__ = __contains__ = __matmul__ = __rmatmul__ = refuse
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __hash__ = refuse
     __class__ = _refused_type(_reason)
 

@@ -41,6 +41,7 @@ _OF_CONDITIONS |= {"and", "or", "invert", "logical_and", "logical_or", "logical_
 _FIXED = {"size", "dim", "ndimension", "numel", "nelement", "__len__", "__hash__"}
 _FIXED |= {"is_floating_point", "is_complex", "element_size", "get_device"}
 """Functions that do not depend on the values of tensors."""
+_DYNAMIC = {torch.Tag.dynamic_output_shape, torch.Tag.data_dependent_output}
 
 
 def registering(table: dict[str, Callable[..., Any]]) -> Callable[..., Any]:
@@ -69,23 +70,27 @@ def _check_gradients() -> None:
 
 
 class _DynamicSizes(TorchDispatchMode):
-    """Notes calls of functions whose results have sizes that depend on values.
+    """Notes calls of functions whose results, or their sizes, depend on values that may change.
+
+    Args:
+        fixed: identities of tensors that never change.
 
     Attributes:
         found: whether there was one.
     """
 
-    found = False
+    def __init__(self, fixed: set[int]) -> None:
+        super().__init__()
+        self.fixed, self.found = fixed, False
 
     def __torch_dispatch__(
         self, func: Any, types: Sequence[type], args: Any = (), kwargs: Any = None
     ) -> Any:
-        if torch.Tag.dynamic_output_shape in func.tags:
-            masks = [part for part in leaves(args[1:]) if is_a(part, Tensor)]
-            by_numbers = func is torch.ops.aten.index.Tensor and not any(
-                mask.dtype in (torch.bool, torch.uint8) for mask in masks
-            )
-            self.found = self.found or not by_numbers
+        if _DYNAMIC & {*func.tags}:
+            read = [part for part in leaves(args) if is_a(part, Tensor)]
+            if func is torch.ops.aten.index.Tensor:  # by numbers, the sizes are known
+                read = [part for part in read[1:] if part.dtype in (torch.bool, torch.uint8)]
+            self.found |= any(id(part) not in self.fixed for part in read)
         return func(*args, **(kwargs or {}))
 
 
@@ -117,6 +122,7 @@ class Tracer(TorchFunctionMode):
         self.shapes: list[tuple[int, ...]] = []
         self._known = {id(tensor): Known(name) for name, tensor in tensors.items()}
         self._kept: list[Tensor] = []  # so that their ids are not reused
+        self._fixed: set[int] = set()  # ids of those that do not depend on parameters or buffers
 
     def __enter__(self) -> Tracer:
         TRACING.active, TRACING.reason = True, None
@@ -215,7 +221,7 @@ class Tracer(TorchFunctionMode):
         if _contain(torch.Generator, args, kwargs):
             raise Untraceable(DRAWS)
         drawn = torch.get_rng_state()
-        sizes = _DynamicSizes()
+        sizes = _DynamicSizes(self._fixed)
         with torch.no_grad(), sizes:
             result = func(*args, **kwargs)
         if not torch.equal(drawn, torch.get_rng_state()):  # the cell may restore it
@@ -226,6 +232,8 @@ class Tracer(TorchFunctionMode):
             known = mapped(lambda leaf: self._known.get(id(leaf), leaf), (args, kwargs))
             if not _contain(Tensor, known):  # in a container that is not mapped
                 self._record(Call(func, *known), result)
+                if all(id(tensor) in self._fixed for tensor in tensors):
+                    self._fixed |= {id(leaf) for leaf in leaves(result)}
         return result
 
     def _record(self, call: Call, result: Any) -> None:
