@@ -68,8 +68,9 @@ def test_the_cells_are_short_and_those_of_the_benchmark(files, repository):
     ours = definitions((files / "my_cells.py").read_text())
     benchmark = repository / "benchmarks" / "users_cells.py"
     theirs = definitions(benchmark.read_text(encoding="utf-8"))
-    assert ours.keys() == {"lstm", "Nary", "Attentive", "GatedSum", "Formula"}
-    for name in ours.keys() - {"Formula"}:
+    others = {"Formula", "TensorNetwork"}
+    assert ours.keys() == {"lstm", "Nary", "Attentive", "GatedSum", *others}
+    for name in ours.keys() - others:
         assert theirs[name][0] == ours[name][0]
     for name, (_, num_lines) in theirs.items():
         assert num_lines <= MOST_LINES, name
@@ -113,6 +114,24 @@ def test_the_gated_sum_is_that_of_the_paper(cells, engine):
 
         expected = torch.stack([state(node) for node in range(graph.num_nodes())])
         torch.testing.assert_close(cell(graph, feat, engine=engine), expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("engine", ["levels", "dgl"])
+def test_the_tensor_network_is_that_of_the_paper(cells, engine):
+    cell = cells.TensorNetwork(*SIZES).double()
+    graph = dgl.graph(([0, 1, 2, 3, 5], [2, 2, 4, 4, 6]))  # a tree, and one with an only child
+    graph.edata["child_index"] = torch.tensor([0, 1, 1, 0, 1])
+    feat, zeros = torch.randn(7, SIZES[0], dtype=torch.float64), torch.zeros(SIZES[1]).double()
+    with torch.no_grad():
+        h = {node: torch.tanh(cell.words(feat[node])) for node in (0, 1, 3, 5)}
+        for node, left, right in ((2, h[0], h[1]), (4, h[3], None), (6, zeros, h[5])):
+            pair = torch.cat((left, h[2] if right is None else right))
+            tensor = torch.stack([pair @ each @ pair for each in cell.V.weight])
+            h[node] = torch.tanh(tensor + cell.W.weight @ pair)
+        found = cell(graph, feat, engine=engine)
+    expected = torch.stack([h[node] for node in range(7)])
+    torch.testing.assert_close(found, expected, rtol=0, atol=1e-12)
+    assert cell.explain(graph).way in ("compiled", "traced")
 
 
 @pytest.mark.parametrize("engine", ["levels", "dgl"])
