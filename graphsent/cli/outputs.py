@@ -72,7 +72,8 @@ def text_stream(path: str | None) -> Iterator[TextIO]:
         FailedError: Standard output is closed (`>&-`): the results would be lost.
     """
     if path is None:
-        if getattr(sys.stdout, "name", "") == os.devnull:  # see graphsent.cli.main
+        closed = sys.__stdout__ is None  # then graphsent.cli.main opens the null device
+        if closed and getattr(sys.stdout, "name", "") == os.devnull:
             raise FailedError("standard output is closed: name a file by --out")
         yield sys.stdout
         return

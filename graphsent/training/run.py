@@ -12,7 +12,6 @@ from typing import Any
 
 import torch
 
-from graphsent.errors import ModelError
 from graphsent.models import load_pretrained, model_class
 from graphsent.training.building import task_option_defaults
 from graphsent.training.card import model_card
@@ -178,13 +177,13 @@ def _continued(
         raise TrainingError(message)
     if before and "tokenizer" not in before:  # from a version without these options
         config = replace(config, lower_fallback=False, tokenizer=_tokenizer_before(config))
-    try:
-        setting = prepare(config, echo, run.read_splits(), progress=progress)
-    except ModelError as error:
-        where = config.inputs.encoder
-        if where and not os.path.isdir(os.path.expanduser(where)):
-            raise ModelError(f"{error}: pass its directory (--encoder DIR)") from None
-        raise
+    where = config.inputs.encoder
+    if where and not os.path.isdir(os.path.expanduser(where)):
+        raise TrainingError(
+            f"{run.path}: the encoder of the run is not in {where}: pass its directory "
+            "(--encoder DIR)"
+        )
+    setting = prepare(config, echo, run.read_splits(), progress=progress)
     for fact in _LASTING:
         if before and before.get(fact) != setting.facts.get(fact):
             name = fact.replace("_", " ")

@@ -73,7 +73,9 @@ def test_runs_are_resumed(finetune_encoder, other, run_config, tmp_path, bert):
     whole = train(run_config(2, **inputs), tmp_path / "whole", echo=silent)
     train(run_config(1, **inputs), tmp_path / "run", echo=silent)
     moved = bert.rename(tmp_path / "moved")
-    with pytest.raises(ModelError, match=r"is not a directory: pass its directory \(--encoder DIR"):
+    with pytest.raises(
+        TrainingError, match=r"is not in .*bert: pass its directory \(--encoder DIR"
+    ):
         resume(tmp_path / "run", epochs=2, echo=silent)
     resumed = resume(tmp_path / "run", epochs=2, encoder=moved, echo=silent)
     assert losses(resumed) == losses(whole)

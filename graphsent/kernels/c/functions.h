@@ -68,21 +68,19 @@ static inline vec hyperbolic_tangent(vec x) {
   return e / (e + 2);
 }
 
-static inline vec square_root(vec x) {
 #if SINGLE
-  UNROLL for (int i = 0; i < LANES; i++) x[i] = __builtin_sqrtf(x[i]);
+#define BUILTIN(name) __builtin_##name##f
 #else
-  UNROLL for (int i = 0; i < LANES; i++) x[i] = __builtin_sqrt(x[i]);
+#define BUILTIN(name) __builtin_##name
 #endif
+
+static inline vec square_root(vec x) {
+  UNROLL for (int i = 0; i < LANES; i++) x[i] = BUILTIN(sqrt)(x[i]);
   return x;
 }
 
 static inline vec error_function(vec x) {
-#if SINGLE
-  UNROLL for (int i = 0; i < LANES; i++) x[i] = __builtin_erff(x[i]);
-#else
-  UNROLL for (int i = 0; i < LANES; i++) x[i] = __builtin_erf(x[i]);
-#endif
+  UNROLL for (int i = 0; i < LANES; i++) x[i] = BUILTIN(erf)(x[i]);
   return x;
 }
 

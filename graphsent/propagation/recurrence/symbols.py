@@ -39,44 +39,48 @@ def _refused_type(reason: str) -> Any:
     return property(kind)
 
 
-class Size:
+class _Refusing:
+    """What is unknown during tracing: every use of it as a number is refused.
+
+    Attributes:
+        reason: why the function cannot be traced then.
+    """
+
+    reason: str
+
+    def refuse(self, *_: Any, **__: Any) -> Any:
+        """Raises Untraceable."""
+        raise Untraceable(self.reason)
+
+    __eq__ = __lt__ = __le__ = __gt__ = __ge__ = refuse
+    __hash__ = __repr__ = __array__ = refuse
+
+
+for _name in vars(int).keys() - vars(object).keys():
+    setattr(_Refusing, _name, _Refusing.refuse)
+
+
+class Size(_Refusing):
     """An unknown number of nodes or predecessors, and the ``number`` for it in meta tensors."""
 
     def __init__(self, name: str, number: int, instead: str) -> None:
-        self.name, self.number, self.instead = name, number, instead
-
-    def refuse(self, *_: Any) -> Any:
-        """Raises Untraceable."""
-        raise Untraceable(f"it computes with the number of {self.name}: {self.instead}")
+        self.name, self.number = name, number
+        self.reason = f"it computes with the number of {name}: {instead}"
 
     def __eq__(self, other: object) -> bool:
         return True if self is other else self.refuse()
 
-    __lt__ = __le__ = __gt__ = __ge__ = __hash__ = __repr__ = __array__ = refuse
+    __hash__ = _Refusing.refuse
     __class__ = property(lambda self: self.refuse() if TRACING.active else Size)
 
 
-for _name in vars(int).keys() - vars(object).keys():
-    setattr(Size, _name, Size.refuse)
+class Indices(_Refusing):
+    """The indices of maxima, which are not traced."""
 
-
-class Indices:
-    """The indices of maxima, which are not traced: every use of them is refused."""
-
-    _reason = "it uses the indices of maxima or minima"
-
-    def refuse(self, *_: Any, **__: Any) -> Any:
-        """Raises Untraceable."""
-        raise Untraceable(self._reason)
-
-    __getattr__ = __setattr__ = __iter__ = __getitem__ = __len__ = refuse
-    __repr__ = __str__ = __format__ = __contains__ = __matmul__ = __rmatmul__ = refuse
-    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __hash__ = refuse
-    __class__ = _refused_type(_reason)
-
-
-for _name in vars(int).keys() - vars(object).keys():
-    setattr(Indices, _name, Indices.refuse)
+    reason = "it uses the indices of maxima or minima"
+    __getattr__ = __setattr__ = __iter__ = __getitem__ = __len__ = _Refusing.refuse
+    __contains__ = __matmul__ = __rmatmul__ = _Refusing.refuse
+    __class__ = _refused_type(reason)
 
 
 NODES = Size(
