@@ -132,3 +132,15 @@ def test_no_module_imports_itself_through_others():
         needed[module] = (found | around - own) - {module}
     assert len(needed) > 300
     TopologicalSorter(needed).prepare()  # raises a CycleError
+
+
+OF_CELLS = {"base", "module", "slots", "validation", "__init__"}
+"""Modules of ``cells`` that know the engine; the others hold equations."""
+
+
+def test_equations_of_cells_know_nothing_of_the_engine():
+    rooms = {f"graphsent.cells.{name}" for name in OF_CELLS} | {"graphsent.cells"}
+    equations = [name for name in MODULES if name.startswith("graphsent.cells.")]
+    for module in set(equations) - rooms:
+        engine = {name for name in imported(module) if name.startswith("graphsent.propagation")}
+        assert engine <= {"graphsent.propagation.feats"}, module

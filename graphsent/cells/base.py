@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from types import FunctionType
 from typing import Any, NamedTuple
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from graphsent._dgl import dgl
 from graphsent.cells.errors import CellError
+from graphsent.cells.module import CellModule
 from graphsent.cells.validation import (
     LEAF,
     SLOT,
@@ -67,7 +67,7 @@ class Explanation(NamedTuple):
         return f"{self.way}: {self.reason}"
 
 
-class TreeCell(nn.Module):
+class TreeCell(CellModule):
     r"""Base class of cells: a recursion over the predecessors of each node of an acyclic graph.
 
     .. math::
@@ -102,15 +102,6 @@ class TreeCell(nn.Module):
     edge_names: tuple[str, ...] = ()
     inner_input: bool = True
     no_initial_state: str = ""
-    _defaults: tuple[tuple[str, Any], ...] = ()
-    """Options that the repr shows unless they have these values."""
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        forward = vars(cls).get("forward")
-        # The code of a decorated function is the decorator's, and may be that of other functions.
-        if isinstance(forward, FunctionType) and not hasattr(forward, "__wrapped__"):
-            cls.forward = untraced(forward)  # type: ignore[method-assign]
 
     def __init__(self, in_feats: int, hidden_feats: int) -> None:
         super().__init__()
@@ -123,12 +114,6 @@ class TreeCell(nn.Module):
     def out_feats(self) -> int:
         """Number of features that the cell returns per node."""
         return self.hidden_feats
-
-    def extra_repr(self) -> str:
-        """The sizes, and options other than the default."""
-        options = [(name, getattr(self, name), default) for name, default in self._defaults]
-        shown = [f"{name}={value!r}" for name, value, default in options if value != default]
-        return ", ".join([f"{self.in_feats}, {self.hidden_feats}", *shown])
 
     # The equations: what a subclass defines
 

@@ -8,18 +8,18 @@ import torch
 from torch import Tensor, nn
 
 from graphsent._dgl import dgl
-from graphsent.cells.base import State, TreeCell
+from graphsent.cells.base import State
 from graphsent.cells.initialization import glorot_
 from graphsent.cells.lexicalized import LexicalizedTreeLSTM
+from graphsent.cells.module import CellModule
 from graphsent.cells.slots import CHILD_INDEX, edge_slots
 from graphsent.cells.topdown import TopDownTreeLSTM
 from graphsent.cells.validation import check_choice
 from graphsent.graphs.batching import reverse
 from graphsent.propagation.feats import IndexedFeat
-from graphsent.propagation.untraced import untraced
 
 
-class BiTreeLSTM(nn.Module):
+class BiTreeLSTM(CellModule):
     r"""Bidirectional Tree-LSTM: a bottom-up and a top-down pass over the same binary trees.
 
     `Head-Lexicalized Bidirectional Tree LSTMs <https://aclanthology.org/Q17-1012>`_ (Teng and
@@ -58,7 +58,6 @@ class BiTreeLSTM(nn.Module):
     """
 
     _defaults = (("td_root", "zero"),)
-    extra_repr = TreeCell.extra_repr
 
     def __init__(
         self,
@@ -96,7 +95,6 @@ class BiTreeLSTM(nn.Module):
             glorot_(self.root_h.weight, self.root_h.bias)
             glorot_(self.root_c.weight, self.root_c.bias)
 
-    @untraced
     def forward(
         self,
         graph: dgl.DGLGraph,

@@ -12,9 +12,7 @@ from graphsent.cells.base import State
 from graphsent.cells.errors import CellError
 from graphsent.cells.initialization import glorot_
 from graphsent.cells.slots import SlottedCell, edge_slots
-from graphsent.propagation import resolve_engine
 from graphsent.propagation.feats import IndexedFeat
-from graphsent.propagation.recurrence.modules import has_hooks
 
 
 class HeadLexicalizer(SlottedCell):
@@ -91,20 +89,16 @@ class HeadLexicalizer(SlottedCell):
 
         Takes the arguments of :meth:`forward`, raises its errors, and gives its results.
         """
-        if resolve_engine(engine) == "dgl" or self._is_modified():
-            return self(graph, feat, engine=engine)
-        self.check_call(graph, feat)
-        levels = self._run(graph, feat)
-        (words,) = levels.states()
-        first, ordinal = levels.on_host.num_leaves, levels.on_host.ordinal
-        if not isinstance(feat, IndexedFeat) or len(feat.rows) >= first:
-            return IndexedFeat(words, ordinal)
-        index = torch.where(ordinal < first, feat.index, ordinal + len(feat.rows) - first)
-        return IndexedFeat(torch.cat((feat.rows, words[first:])), index)
-
-    def _is_modified(self) -> bool:
-        """Whether a subclass, a hook or a patched ``forward`` may change what a call does."""
-        return type(self) is not HeadLexicalizer or "forward" in vars(self) or has_hooks(self)
+        words = self(graph, feat, engine=engine)
+        if not isinstance(feat, IndexedFeat) or self.is_modified(HeadLexicalizer):
+            return words
+        inner = graph.in_degrees() != 0
+        nodes = inner.nonzero().squeeze(1)
+        if len(feat.rows) >= len(inner) - len(nodes):
+            return words
+        rows = torch.cat((feat.rows, words.index_select(0, nodes.to(words.device))))
+        of_inner = inner.cumsum(0) + len(feat.rows) - 1
+        return IndexedFeat(rows, torch.where(inner, of_inner, feat.index))
 
     def edge_weights(self, graph: dgl.DGLGraph, words: Tensor) -> Tensor:
         """The share of each child in its parent's head word: z of left, 1 - z of right children.

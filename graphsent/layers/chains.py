@@ -149,6 +149,6 @@ def chain_states(
         (inputs,),
         input_rows,
         {str(number): weight for number, weight in enumerate(weights)},
-        None,
+        recurrence.num_parts,
     )
     return run_compiled(plan, tensors)

@@ -117,12 +117,8 @@ class Run:
         self.leaf_extra = [leaves for leaves, _ in rows]
         self.inner_extra = [inner for _, inner in rows]
 
-    def states(self, num_results: int | None = None) -> State:
-        """The states of all nodes, each part (num_nodes, hidden_feats).
-
-        Args:
-            num_results: number of parts to return, h first, by node; by default all, by ordinal.
-        """
+    def states(self, num_results: int) -> State:
+        """The first parts of the states of all nodes, (num_nodes, hidden_feats) each."""
         if self.compiled is None:
             return self._states(num_results)
         # Level by level in torch, products in bfloat16 double the time of a training run, and take
@@ -130,7 +126,7 @@ class Run:
         with without_autocast(self.rows.device.type):
             return self._states(num_results)
 
-    def _states(self, num_results: int | None) -> State:
+    def _states(self, num_results: int) -> State:
         x = self._project()
         shared = self._on_device(x.shared)
         walked = self.compiled if self.schedule.num_levels > 1 else None
@@ -141,8 +137,6 @@ class Run:
             states = tuple(part.index_select(0, shared) for part in states)
         if self.schedule.num_levels > 1:
             states = self._run_any(states, x)
-        if num_results is None:
-            return states
         return tuple(map(self.schedule.by_node, states[:num_results]))
 
     # Inputs
@@ -240,7 +234,7 @@ class Run:
         return self.cell.checked_combine(self.cell.arrange(before), *inputs)
 
     def _run_compiled(
-        self, compiled: Found, shared: Tensor | None, x: _Projected, num_results: int | None
+        self, compiled: Found, shared: Tensor | None, x: _Projected, num_results: int
     ) -> State:
         recurrence, library, parameters, _ = compiled
         inner, rows = x.inner, self._on_device(x.inner_rows)

@@ -113,6 +113,36 @@ def test_head_weights_mix_the_children(slots):
     torch.testing.assert_close(mixed[~structure.leaves], words[~structure.leaves])
 
 
+def noisy(module, arguments, words):
+    return words + torch.arange(len(words), dtype=words.dtype).unsqueeze(1)
+
+
+class Doubled(cells.HeadLexicalizer):
+    def start(self, x):
+        return (2 * x,)
+
+
+@in_edge_order
+@pytest.mark.parametrize("engine", ["dgl", "levels"])
+@pytest.mark.parametrize("change", ["none", "hook", "subclass"])
+def test_leaves_with_the_same_word_share_a_head_word_unless_a_call_may_tell_them_apart(
+    change, engine
+):
+    structure = join([bottom_up(shape) for shape in BINARY[1]])
+    graph, num_leaves = structure.graph(), int(sum(structure.leaves))
+    cell = (Doubled if change == "subclass" else cells.HeadLexicalizer)(3).double()
+    if change == "hook":
+        cell.register_forward_hook(noisy)
+    rows = torch.randn(2, 3, dtype=torch.float64)
+    index = torch.where(structure.leaves, torch.arange(structure.num_nodes) % 3 - 1, 0)
+    feat = cells.IndexedFeat(rows, index)
+    found = cell.heads(graph, feat, engine)
+    dense = found.dense() if isinstance(found, cells.IndexedFeat) else found
+    torch.testing.assert_close(dense, cell(graph, feat.dense()), rtol=0, atol=1e-12)
+    shared = len(rows) + structure.num_nodes - num_leaves
+    assert len(found.rows) == shared if change == "none" else isinstance(found, torch.Tensor)
+
+
 @pytest.mark.parametrize("kind", [cells.LexicalizedTreeLSTM, cells.BiTreeLSTM])
 def test_cells_return_the_head_weights_on_request(kind):
     structure = join([bottom_up(shape) for shape in BINARY[1]])

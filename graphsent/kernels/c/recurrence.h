@@ -70,8 +70,8 @@ static void give_results(const struct walk *w, int part, const real *states, int
   if (!w->results[part]) return;
   const int64_t last = share(0, w->num_nodes, thread + 1, threads);
   for (int64_t p = share(0, w->num_nodes, thread, threads); p < last; p++) {
-    memcpy(w->results[part] + (w->nodes ? w->nodes[p] : p) * size, states + row_at(w, p) * size,
-           size * sizeof(real));
+    real *to = w->results[part] + w->nodes[p] * size;
+    memcpy(to, states + row_at(w, p) * size, size * sizeof(real));
   }
 }
 
@@ -84,8 +84,7 @@ static void take_gradients(const struct walk *w, int part, real *to, int64_t siz
     memset(to + row * size + from, 0, (end - from) * sizeof(real));
   }
   for (int64_t p = 0; p < w->num_leaves && w->dresults[part]; p++) {
-    add(to + row_at(w, p) * size, w->dresults[part] + (w->nodes ? w->nodes[p] : p) * size, from,
-        end);
+    add(to + row_at(w, p) * size, w->dresults[part] + w->nodes[p] * size, from, end);
   }
 }
 

@@ -53,7 +53,7 @@ class Plan(NamedTuple):
         slots: the predecessor in each slot, if predecessors are ordered.
         start: states or inputs of the leaves, without the tensors.
         input_rows: for each input (num_inner,) the row of each node, if nodes share rows.
-        num_results: number of parts of the states to return, by node; None: all, by ordinal.
+        num_results: number of parts of the states to return.
         counts: the numbers of inputs and of tensors of the start.
     """
 
@@ -63,8 +63,13 @@ class Plan(NamedTuple):
     slots: Slots | None
     start: Start
     input_rows: Sequence[Tensor | None]
-    num_results: int | None
+    num_results: int
     counts: tuple[int, int]
+
+    @property
+    def num_missing(self) -> int:
+        """Number of parts of the states that are not returned."""
+        return self.recurrence.num_parts - self.num_results
 
     def divided(self, tensors: Sequence[Any]) -> Given:
         """Splits a flat sequence of tensors, or of something for each of them."""
@@ -81,7 +86,7 @@ def planned(
     inputs: Sequence[Tensor],
     input_rows: Tensor | None,
     parameters: Mapping[str, Tensor],
-    num_results: int | None,
+    num_results: int,
 ) -> tuple[Plan, list[Tensor]]:
     """The plan of a run and its tensors, in order.
 
@@ -134,6 +139,4 @@ def run_plain(plan: Plan, *tensors: Tensor) -> tuple[Tensor, ...]:
     if start.rows is not None:
         states = [part.index_select(0, start.rows) for part in states]
     results = run_traced(recurrence, schedule, states, inputs, constants, plan.slots)
-    if plan.num_results is None:
-        return results
     return tuple(map(schedule.by_node, results[: plan.num_results]))

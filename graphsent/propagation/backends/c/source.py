@@ -151,9 +151,9 @@ class Passes:
 
     def _state_gradients(self, *, starts: bool) -> str:
         """Computes gradients of states, of inner nodes or of starts, from those of successors."""
-        text, ordinal = "", "w->num_leaves + q - w->num_starts"
+        text, node = "", "w->nodes[w->num_leaves + q - w->num_starts]"
         for number in range(self.layout.recurrence.num_parts):
-            row = f"w->dresults[{number}] + (w->nodes ? w->nodes[{ordinal}] : {ordinal}) * SIZE"
+            row = f"w->dresults[{number}] + {node} * SIZE"
             given = f"w->dresults[{number}] ? {row} : s->zeros"
             given = f"s->given[{number}] + q * SIZE" if starts else given
             slotted = self.layout.slotted

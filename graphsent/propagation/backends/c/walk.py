@@ -39,7 +39,7 @@ class _Run:
         ends, leaf_rows = torch.from_numpy(schedule.ends), plan.start.rows
         first_edge = schedule.first_edge if slots is None else None
         walk.point(level_ends=ends, source=source, first_edge=first_edge, leaf_rows=leaf_rows)
-        walk.point(nodes=None if plan.num_results is None else schedule.packed)
+        walk.point(nodes=schedule.packed)
         start: Sequence[Tensor | None] = given.start
         if plan.start.projected:
             x, weight, bias, *others = given.start
@@ -81,10 +81,9 @@ class _Generated(Function):
     def forward(ctx: Any, plan: Plan, keep: bool, *tensors: Tensor) -> tuple[Tensor, ...]:
         given, like = plan.divided(tensors), tensors[0]
         run = _Run(plan, given, keep)
-        recurrence, num_nodes = plan.recurrence, plan.schedule.num_nodes
-        count = recurrence.num_parts if plan.num_results is None else plan.num_results
-        results = [empty(num_nodes, recurrence.size, like=like) for _ in range(count)]
-        run.tensors(results=[*results, *[None] * (recurrence.num_parts - count)])
+        shape = plan.schedule.num_nodes, plan.recurrence.size
+        results = [empty(*shape, like=like) for _ in range(plan.num_results)]
+        run.tensors(results=[*results, *[None] * plan.num_missing])
         run.measure(backward=False)
         kept = empty(run.walk.kept_size, like=like) if keep else None
         places = torch.empty(run.walk.places_size, dtype=torch.int64, device=like.device)
@@ -126,8 +125,7 @@ class _Generated(Function):
         dstart = [_gradient(part.shape, need, kind, like) for part, need, kind in starts]
         constants = zip(given.constants, needed.constants, found.constants, strict=True)
         dconstants = [_gradient(part.shape, need, kind, like) for part, need, kind in constants]
-        missing = plan.recurrence.num_parts - len(gradients)
-        run.tensors(dresults=[*contiguous(gradients), *[None] * missing])
+        run.tensors(dresults=[*contiguous(gradients), *[None] * plan.num_missing])
         run.tensors(dinputs=dinputs, dinput_rows=shared, dconstants=dconstants)
         of_inputs = dstart
         if plan.start.projected:

@@ -130,7 +130,7 @@ class Pass:
         values = {
             "num_starts": schedule.num_leaves,
             "num_leaves": schedule.num_leaves,
-            "nodes": None if plan.num_results is None else schedule.nodes,
+            "nodes": schedule.nodes,
             "rows": walk.source,
             "first_edge": schedule.first_edge if plan.slots is None else None,
             "state": walk.states,
@@ -237,11 +237,8 @@ class _Generated(Function):
             for rows in walk.levels:
                 forward.run("nodes_forward", rows)
                 forward.run("sources_forward", rows, SOURCE)
-            count, order = plan.num_results, plan.schedule.ordinal
-            if count is None:
-                results = [state[:-1].clone() for state in walk.states]
-            else:
-                results = [state.index_select(0, order) for state in walk.states[:count]]
+            returned = walk.states[: plan.num_results]
+            results = [state.index_select(0, plan.schedule.ordinal) for state in returned]
         ctx.set_materialize_grads(False)
         if keep:
             read = walk.layout.combine.kept | walk.layout.start.kept
@@ -340,11 +337,9 @@ def _memory_of(walk: Walk, part: Tensor, rows: Tensor | None) -> Tensor:
 def _of_leaves(walk: Walk, gradients: Sequence[Tensor | None]) -> list[Tensor]:
     """The gradients of the results of leaves, by ordinal."""
     schedule, found = walk.plan.schedule, []
-    for part in (*gradients, *[None] * (len(walk.states) - len(gradients))):
+    for part in (*gradients, *[None] * walk.plan.num_missing):
         if part is None:
             found.append(walk.empty(schedule.num_leaves).zero_())
-        elif walk.plan.num_results is None:
-            found.append(part[: schedule.num_leaves])
         else:
             found.append(part.index_select(0, schedule.nodes[: schedule.num_leaves]))
     return found
