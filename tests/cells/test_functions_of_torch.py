@@ -125,7 +125,49 @@ OTHERS = {
     "layer norm": lambda cell, h: cell.norm(h) + functional.layer_norm(h, h.shape[-1:], eps=0.1),
     "RMS norm": lambda cell, h: functional.rms_norm(h, (SIZE,), cell.p),
 }
-EACH = {**POINTWISE, **OTHERS}
+
+
+def two_names(cell, h):
+    same = h = cell.V(h)
+    same += cell.p
+    h -= 2
+    return same + h
+
+
+def of_a_copy(cell, h):
+    copy = cell.V(h).clone()
+    copy *= 2
+    return copy + h
+
+
+def of_comparisons(cell, h):
+    inside = same = h > -1
+    inside &= h < 1
+    return h.masked_fill(same, 0.5)
+
+
+def of_what_dropout_returns(cell, h):
+    h = cell.V(h)
+    dropped = cell.dropout(h)
+    dropped += 1
+    return h.add_(dropped, alpha=0.5)
+
+
+def of_a_sum(cell, h):
+    total = h.sum(1, keepdim=True)
+    total /= 3
+    return total.clamp_(-1, 1) + functional.leaky_relu(cell.V(h), inplace=True)
+
+
+IN_PLACE = {
+    "two names in place": two_names,
+    "a copy in place": of_a_copy,
+    "comparisons in place": of_comparisons,
+    "dropout in place": of_what_dropout_returns,
+    "a sum in place": of_a_sum,
+    "activations in place": lambda cell, h: torch.relu_(nn.ReLU(inplace=True)(cell.V(h)) + h),
+}
+EACH = {**POINTWISE, **OTHERS, **IN_PLACE}
 if not hasattr(functional, "rms_norm"):  # torch before 2.4
     del EACH["RMS norm"]
 

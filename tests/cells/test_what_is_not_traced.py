@@ -43,15 +43,21 @@ def in_place(name: str, *args):
     return of
 
 
-def alias(self, h):
-    other = h
-    other += 1
-    return h * other
-
-
-def first_of_view(self, h):
+def of_a_view(self, h):
     part = h[:, :2]
     part *= 2
+    return h
+
+
+def of_what_has_a_view(self, h):
+    part = h[:, :2]
+    h += 1
+    return h + torch.cat([part, part], 1)
+
+
+def of_what_has_a_view_of_a_view(self, h):
+    part = h.unsqueeze(0).squeeze(0).to(h.dtype)
+    part.mul_(2)
     return h
 
 
@@ -112,8 +118,10 @@ NOT_TRACED = {
     "diagonal": in_place("fill_diagonal_", 0),
     "item": in_place("__setitem__", 0, 0),
     "sum in place": in_place("__iadd__", 1),
-    "a name for the same": alias,
-    "a view": first_of_view,
+    "a view": of_a_view,
+    "a tensor with a view": of_what_has_a_view,
+    "a view of a view": of_what_has_a_view_of_a_view,
+    "a transposition in place": lambda self, h: (h * 2).t_().t_(),
     "an entry": lambda self, h: (h.__setitem__((slice(None), 0), 0), h)[1],
     "an error that it catches": caught,
     "a type error that it catches": caught_type_error,

@@ -113,13 +113,16 @@ class Symbol:
         codes: int64, value and column of each element; of size 1 where ``shape`` has a
             :class:`Size`.
         shape: shape of the tensor.
+        shared: whether it may share its memory with others: arguments, views, what has views.
     """
 
     __array_priority__ = 1000
     __hash__ = object.__hash__
 
-    def __init__(self, tracer: Any, codes: Tensor, shape: Sequence[int | Size]) -> None:
-        self.tracer, self.codes, self.shape = tracer, codes, Shape(shape)
+    def __init__(
+        self, tracer: Any, codes: Tensor, shape: Sequence[int | Size], shared: bool = False
+    ) -> None:
+        self.tracer, self.codes, self.shape, self.shared = tracer, codes, Shape(shape), shared
 
     @property
     def numbers(self) -> tuple[int, ...]:
@@ -202,7 +205,8 @@ for _name in (
 ):
     setattr(Symbol, f"__{_name}__", _operator(_name))
     setattr(Symbol, f"__r{_name}__", _operator(_name, reflected=True))
-for _name in ("neg", "abs", "invert", "getitem", "eq", "ge", "le", "gt", "lt", "ne"):
+    setattr(Symbol, f"__i{_name}__", _operator(f"__i{_name}__"))
+for _name in ("__setitem__", "neg", "abs", "invert", "getitem", "eq", "ge", "le", "gt", "lt", "ne"):
     setattr(Symbol, f"__{_name}__", _operator(_name))
 
 
@@ -213,14 +217,6 @@ class Condition(Symbol):
     def dtype(self) -> torch.dtype:
         """As of a tensor."""
         return torch.bool
-
-
-def _changes_in_place(self: Symbol, *_: Any) -> Any:
-    raise Untraceable("it changes a tensor in place")  # and possibly views of it
-
-
-for _name in ("iadd", "isub", "imul", "itruediv", "ipow", "imatmul", "setitem"):
-    setattr(Symbol, f"__{_name}__", _changes_in_place)
 
 
 def is_a(given: Any, kinds: type | tuple[type, ...]) -> bool:

@@ -136,26 +136,29 @@ class Tracer(TorchFunctionMode):
 
     # Symbols
 
-    def symbol(self, value: Value) -> Symbol:
+    def symbol(self, value: Value, shared: bool = False) -> Symbol:
         """A symbol for a value with a row per node, or per edge."""
         codes = self.codes_of([value.ref()])
         if value.domain == Domain.NODE:
-            return Symbol(self, codes[None], (NODES, value.width))
-        return Symbol(self, codes[None, None], (NODES, CHILDREN, value.width))
+            return Symbol(self, codes[None], (NODES, value.width), shared)
+        return Symbol(self, codes[None, None], (NODES, CHILDREN, value.width), shared)
 
     def input(self, number: int, width: int) -> Symbol:
         """A symbol for inputs, (nodes, width)."""
-        return self.symbol(self.expressions.make("input", Domain.NODE, width, (), number))
+        value = self.expressions.make("input", Domain.NODE, width, (), number)
+        return self.symbol(value, shared=True)
 
     def children(self, part: int, width: int) -> Symbol:
         """A symbol for a part of the predecessors' states, (nodes, predecessors, width)."""
         make = self.expressions.make
         if self.num_slots is None:
-            return self.symbol(make("state", Domain.SOURCE, width, (), (part, None)))
+            value = make("state", Domain.SOURCE, width, (), (part, None))
+            return self.symbol(value, shared=True)
         slots = range(self.num_slots)
         values = [make("state", Domain.NODE, width, (), (part, slot)) for slot in slots]
         codes = self.codes_of([value.ref() for value in values])
-        return Symbol(self, codes.reshape(1, -1, width), (NODES, self.num_slots, width))
+        shape = NODES, self.num_slots, width
+        return Symbol(self, codes.reshape(1, -1, width), shape, shared=True)
 
     def refs(self, symbol: Symbol) -> list[Ref]:
         """The columns of a row of a symbol, in order."""
@@ -196,7 +199,7 @@ class Tracer(TorchFunctionMode):
         """The result of a function of torch for symbols."""
         _check_gradients()
         if _is_in_place(name, kwargs):
-            raise Untraceable("it changes a tensor in place")
+            return self._call_in_place(name, args, kwargs)
         name = name.strip("_")
         kwargs = {"dim" if key == "axis" else key: value for key, value in kwargs.items()}
         if not args and "input" in kwargs:
@@ -212,6 +215,21 @@ class Tracer(TorchFunctionMode):
             raise
         except Exception as error:
             raise Untraceable(f"it calls {name}: {error}") from error
+
+    def _call_in_place(self, name: str, args: tuple, kwargs: dict[str, Any]) -> Symbol:
+        """Calls a function that changes its first argument: the symbol stands for its result."""
+        target: Any = args[0] if args else kwargs.get("input")
+        others = {key: value for key, value in kwargs.items() if key != "inplace"}
+        of_part = name == "__setitem__" or "out" in kwargs or not is_a(target, Symbol)
+        if of_part or target.shared:
+            raise Untraceable("it changes a tensor in place, and possibly others that share memory")
+        of_operator = name.startswith("__")  # "__iadd__", otherwise "add_", or inplace=True
+        name = name.strip("_").removeprefix("i") if of_operator else name.rstrip("_")
+        result = self.call(name, args, others)
+        if type(result) is not type(target) or result.numbers != target.numbers:
+            raise Untraceable("it changes the shape or dtype of a tensor in place")
+        target.codes = result.codes
+        return target
 
     def call_now(self, func: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
         """Calls a function of tensors, and records the call if these are known."""

@@ -65,15 +65,30 @@ def _moved(symbol: Symbol, codes: Tensor, moved: Tensor, numbers: Sequence[int])
     return result
 
 
-VIEWS: dict[str, Callable[..., Any]] = {name: _view(getattr(Tensor, name)) for name in _VIEWS}
+def _sharing(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function whose result may share memory with its first argument."""
+
+    def call(tracer: Tracer, a: Any, *args: Any, **kwargs: Any) -> Any:
+        result = function(tracer, a, *args, **kwargs)
+        for symbol in leaves((a, result)):
+            if is_a(symbol, Symbol):
+                symbol.shared = True
+        return result
+
+    return call
+
+
+_moving = {name: _view(getattr(Tensor, name)) for name in _VIEWS}
+VIEWS: dict[str, Callable[..., Any]] = {name: _sharing(view) for name, view in _moving.items()}
 _register = registering(VIEWS)
-_item, _expand, _reshape = _view(Tensor.__getitem__), VIEWS["expand"], VIEWS["reshape"]
+_item, _expand, _reshape = _view(Tensor.__getitem__), _moving["expand"], _moving["reshape"]
 chunk, squeeze, transpose, unbind, unsqueeze = (
-    VIEWS[name] for name in ("chunk", "squeeze", "transpose", "unbind", "unsqueeze")
+    _moving[name] for name in ("chunk", "squeeze", "transpose", "unbind", "unsqueeze")
 )
 
 
 @_register("getitem")
+@_sharing
 def _getitem(tracer: Tracer, a: Symbol, index: Any) -> Symbol:
     parts = index if is_a(index, tuple) else (index,)
     if not all(is_a(part, (int, slice, type(None), type(...))) for part in parts):
@@ -81,9 +96,11 @@ def _getitem(tracer: Tracer, a: Symbol, index: Any) -> Symbol:
     return _item(tracer, a, index)
 
 
-_register("t")(lambda tracer, a: transpose(tracer, a, 0, 1))
-_register("expand_as")(lambda tracer, a, other: _expand(tracer, a, *other.shape))
-_register("view_as", "reshape_as")(lambda tracer, a, other: _reshape(tracer, a, *other.shape))
+_register("t")(_sharing(lambda tracer, a: transpose(tracer, a, 0, 1)))
+_register("expand_as")(_sharing(lambda tracer, a, other: _expand(tracer, a, *other.shape)))
+_register("view_as", "reshape_as")(
+    _sharing(lambda tracer, a, other: _reshape(tracer, a, *other.shape))
+)
 
 
 @_register("new_full")
@@ -114,7 +131,11 @@ _register("zeros_like", "new_zeros")(_repeating(0.0))
 _register("ones_like", "new_ones")(_repeating(1.0))
 
 
-@_register("to", "type_as", "contiguous", "clone")
+_register("clone")(lambda tracer, a: Symbol(tracer, a.codes, a.shape))
+
+
+@_register("to", "type_as", "contiguous")
+@_sharing
 def _same(tracer: Tracer, a: Symbol, *args: Any, **kwargs: Any) -> Symbol:
     like = tracer.like
     others = {like.dtype} if is_a(a, Condition) else {like.dtype, like.device, like.device.type}
