@@ -51,8 +51,9 @@ def reverse(graph: dgl.DGLGraph, *, copy_data: bool = True) -> dgl.DGLGraph:
         copy_data: Whether the result has the node and edge data.
     """
     turned = dgl.reverse(graph, copy_ndata=copy_data, copy_edata=copy_data)
-    turned.set_batch_num_nodes(graph.batch_num_nodes())
-    turned.set_batch_num_edges(graph.batch_num_edges())
+    # Of an int32 version of a batch, the numbers are still int64, which DGL does not accept.
+    turned.set_batch_num_nodes(graph.batch_num_nodes().to(graph.idtype))
+    turned.set_batch_num_edges(graph.batch_num_edges().to(graph.idtype))
     share_notes(graph, turned)
     return turned
 

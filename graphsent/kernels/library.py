@@ -11,10 +11,8 @@ The environment variable ``GRAPHSENT_KERNELS=0`` turns the kernels off.
 from __future__ import annotations
 
 import ctypes
-import functools
 import logging
 import os
-import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -23,6 +21,7 @@ import torch
 from torch import Tensor
 
 from graphsent.kernels.build import SHARED, build, options_of
+from graphsent.kernels.once import Once
 from graphsent.kernels.structures import check_layout
 
 SWITCH = "GRAPHSENT_KERNELS"
@@ -40,7 +39,6 @@ _FUNCTIONS = {
     "convolution_vectors": "p",
     "linear_numbers": "pn",
 }
-_lock = threading.Lock()
 _PLAIN: Any = Tensor  # type checkers do not know Tensor.__torch_dispatch__
 _log = logging.getLogger(__name__)
 
@@ -94,8 +92,7 @@ def library_for(real: str) -> ctypes.CDLL | None:
     """The kernels for a C type, ``"float"`` or ``"double"``."""
     if switched_off():
         return None
-    with _lock:
-        return _load(real)
+    return _load(real)
 
 
 def loaded_kernels(like: Tensor) -> ctypes.CDLL:
@@ -138,7 +135,7 @@ def kernels_in_use(dtype: torch.dtype = torch.float32, device: torch.device | st
     return device.type == "cpu" and bool(kernels_for(torch.empty(0, dtype=dtype, device=device)))
 
 
-@functools.cache
+@Once
 def _load(real: str) -> ctypes.CDLL | None:
     """The library for a C type; None, from then on, if it can be neither loaded nor built."""
     try:

@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 _PREFIX = "building-"
@@ -93,7 +93,8 @@ def run(command: Sequence[str], scratch: Path, longest: float) -> None:
         try:
             status = process.wait(longest)
         except BaseException as error:
-            os.killpg(process.pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):  # which would hide the error: it has ended
+                os.killpg(process.pid, signal.SIGKILL)
             process.wait()
             if isinstance(error, subprocess.TimeoutExpired):
                 raise TimeoutError(f"{command[0]} took more than {longest:g} s") from None

@@ -20,7 +20,8 @@ def check_not_batched(*gradients: Tensor | None) -> None:
     if any(part is not None and _functorch.is_legacy_batchedtensor(part) for part in gradients):
         raise PropagationError(
             "expected gradients one at a time, got is_grads_batched=True or vectorize=True: "
-            'only cells called with engine="dgl" have batched gradients'
+            'cells with engine="dgl", layers with engine="torch" and dgl.prop_nodes_topo have '
+            "batched gradients"
         )
 
 

@@ -47,6 +47,14 @@ def test_reverse_turns_bottom_up_into_top_down_and_back(forest):
     assert_same_graph(reverse(down), up)
 
 
+def test_reverse_of_graphs_of_int32():
+    graph = constituency_batch(["(1 (1 a) (1 b))", "(1 c)"])
+    turned = reverse(graph.int())
+    assert turned.idtype == torch.int32
+    assert turned.batch_num_nodes().tolist() == [3, 1]
+    assert_same_graph(turned.long(), reverse(graph))
+
+
 def test_reverse_keeps_data_of_the_user():
     graph = constituency_graph("(3 (2 a) (3 film))")
     graph.ndata["h"] = torch.randn(3, 4)

@@ -288,6 +288,20 @@ def test_interrupted_builds_leave_nothing(empty_cache, compilers, tmp_path, monk
         os.kill(int((tmp_path / "number").read_text()), 0)
 
 
+def test_interruptions_just_after_a_process_has_ended(empty_cache, quick_compiler, monkeypatch):
+    def interrupt(self, timeout=None):
+        status = wait(self, timeout)
+        if timeout is not None and "-c" in self.args:  # the trial of a library
+            raise KeyboardInterrupt
+        return status
+
+    wait = subprocess.Popen.wait
+    monkeypatch.setattr(subprocess.Popen, "wait", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        kernels_in_use()
+    assert list(empty_cache.iterdir()) == []
+
+
 def test_processes_of_compilers_that_hang_are_ended(empty_cache, compilers, tmp_path, monkeypatch):
     monkeypatch.setattr(compiled_library, "LONGEST", 0.5)
     compilers(f"sleep 60 & echo $! > {tmp_path}/number; wait")

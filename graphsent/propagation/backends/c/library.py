@@ -5,20 +5,19 @@ from __future__ import annotations
 import ctypes
 import functools
 import logging
-import threading
 from pathlib import Path
 
 import torch
 
 from graphsent.kernels.build import build, options_of
 from graphsent.kernels.library import SWITCH, TYPES, library_for, switched_off
+from graphsent.kernels.once import Once
 from graphsent.kernels.structures import Walk, check_layout
 from graphsent.propagation.backends.c.layout import Layout
 from graphsent.propagation.backends.c.lowering import Unsupported
 from graphsent.propagation.backends.c.source import source_of
 from graphsent.propagation.recurrence.recurrence import CHANGES_OFTEN, Recurrence
 
-_lock = threading.Lock()
 _log = logging.getLogger(__name__)
 
 
@@ -36,8 +35,7 @@ def generated_library(recurrence: Recurrence, dtype: torch.dtype) -> ctypes.CDLL
         return str(text)
     if not recurrence.may_compile(text):
         return CHANGES_OFTEN
-    with _lock:
-        return _load(text, TYPES[dtype], kernels)
+    return _load(text, TYPES[dtype], kernels)
 
 
 def _text(recurrence: Recurrence) -> str | Unsupported:
@@ -53,7 +51,7 @@ def _text(recurrence: Recurrence) -> str | Unsupported:
     return known["text"]
 
 
-@functools.cache
+@Once
 def _load(text: str, real: str, kernels: ctypes.CDLL) -> ctypes.CDLL | str:
     try:
         return build(options_of(real), functools.partial(_open, kernels), text)
