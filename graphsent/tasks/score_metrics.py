@@ -7,7 +7,9 @@ from typing import Any
 
 import torch
 from torchmetrics import Metric, MetricCollection
+from torchmetrics.functional.regression import pearson_corrcoef
 from torchmetrics.regression import MeanSquaredError, PearsonCorrCoef, SpearmanCorrCoef
+from torchmetrics.utilities.data import dim_zero_cat
 
 from graphsent.errors import DataError
 from graphsent.models.batches.trees import is_labelled
@@ -25,6 +27,20 @@ class _SquaredError(MeanSquaredError):
         return super().compute()
 
 
+class _RankCorrelation(SpearmanCorrCoef):
+    """Spearman's, with ranks in double precision; those of torchmetrics overflow for many ties."""
+
+    def compute(self) -> torch.Tensor:
+        scores, gold = (_ranks(dim_zero_cat(part)) for part in (self.preds, self.target))
+        return pearson_corrcoef(scores, gold)
+
+
+def _ranks(numbers: torch.Tensor) -> torch.Tensor:
+    """The rank of each number, from 1, (count,) float64; equal ones share the mean of theirs."""
+    _, group, sizes = torch.unique(numbers, return_inverse=True, return_counts=True)
+    return (sizes.cumsum(0) - (sizes - 1).double() / 2)[group]
+
+
 class ScoreMetrics(MetricCollection):
     """``pearson``, ``spearman`` and ``mse`` of the scores of a whole split.
 
@@ -38,7 +54,7 @@ class ScoreMetrics(MetricCollection):
             warnings.filterwarnings("ignore", "Metric `Spearman", UserWarning)
             metrics: dict[str, Metric | MetricCollection] = {
                 "pearson": PearsonCorrCoef(),
-                "spearman": SpearmanCorrCoef(),
+                "spearman": _RankCorrelation(),
                 "mse": _SquaredError(),
             }
         super().__init__(metrics, compute_groups=False)

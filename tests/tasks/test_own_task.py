@@ -136,6 +136,18 @@ def test_folds_of_train(tsv, tmp_path):
     assert [len(data.splits[split]) for split in ("train", "dev", "test")] == [54, 4, 6]
 
 
+def test_folds_of_texts_without_letters(tmp_path):
+    signs = "😀 😁 😂 🤣 😃 😄 😅 😆".split()
+    rows = [(str(i % 2), f"{one} {other}") for one in signs for i, other in enumerate(signs)]
+    train = write_tsv(tmp_path / "signs.tsv", rows)
+    texts = []
+    for fold in range(4):
+        data = get_task("own", train=str(train), fold=fold, num_folds=4).load(tree_kind="words")
+        assert len(data.splits["test"]) == 16
+        texts += words_of(data, "test")
+    assert sorted(texts) == sorted(text for _, text in rows)
+
+
 def test_data_without_a_test_split(tsv, tmp_path):
     dev = write_tsv(tmp_path / "dev.tsv", own_examples()[:4])
     task = get_task("own", train=str(tsv), dev=str(dev), split=0)

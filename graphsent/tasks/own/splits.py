@@ -90,7 +90,7 @@ def assign_folds(
     Raises:
         DataError: There are fewer distinct texts than folds.
     """
-    folds = deal(list(map(" ".join, texts)), labels, num_folds)
+    folds = deal(list(map(_dealt, texts)), labels, num_folds)
     if (number := len(set(folds.tolist()))) < num_folds:
         raise DataError(
             f"num_folds: expected at most one fold per distinct text of train, {number}, got "
@@ -101,3 +101,10 @@ def assign_folds(
     digests = [digest(texts[i], seed) for i in rest]
     splits[rest] = assign_splits(digests, [labels[i] for i in rest], shares)
     return splits.tolist()
+
+
+def _dealt(texts: Sequence[str]) -> str:
+    """The text of an example for :func:`deal`, to which all without letters and digits are one."""
+    text = " ".join(texts)
+    normal = unicodedata.normalize("NFKC", text)
+    return text if any(map(str.isalnum, normal)) else digest(texts, 0).hex()
