@@ -16,6 +16,21 @@ _SPLITS = constant("graphsent.tasks:SPLITS")
 _OF_CORPORA = ("data_dir", "parses_dir")
 _CLASS = {"train": "class", "dev": "dev_class", "test": "test_class"}
 _SEVERAL = {"nargs": "+", "action": "extend"}  # after one flag, or each after a flag of its own
+
+
+class _OneFile(argparse.Action):
+    """A flag that names one file, however often; without a file, it is ``""``."""
+
+    def __call__(
+        self, parser: Any, namespace: Any, values: Any, option_string: str | None = None
+    ) -> None:
+        """Raises a UsageError if the flag names another file than before."""
+        before = getattr(namespace, self.dest, None) or ""
+        if values and before and values != before:
+            raise UsageError(f"{option_string}: expected one file, got {before!r} and {values!r}")
+        setattr(namespace, self.dest, values or before)
+
+
 # Option -> how its flag differs from a plain string flag.
 _KINDS: dict[str, dict[str, Any]] = {
     "text_column": {**_SEVERAL, "metavar": "NAME"},
@@ -25,7 +40,7 @@ _KINDS: dict[str, dict[str, Any]] = {
     **{name: {"type": int} for name in ("split_seed", "fold", "num_folds")},
     "input": {"choices": constant("graphsent.tasks.own.reader:INPUTS")},
     "labels": {**_SEVERAL, "metavar": "LABEL"},
-    **{split: {"metavar": "FILE"} for split in _SPLITS},
+    **{split: {"metavar": "FILE", "action": _OneFile} for split in _SPLITS},
     **{f"{split}_trees": {**_SEVERAL, "metavar": "FILE"} for split in _SPLITS},
 }
 
@@ -47,9 +62,9 @@ def add_own_data(group: Any, *, judges: bool = False, without: Container[str] = 
         kind = _KINDS.get(name, {})
         if "choices" not in kind:
             kind = {"type": str, **kind}
-        text = texts[name]
+        text = texts[name].replace("; or one file per label", " (for one file per label: --class)")
         if judges and name == "test":
-            kind = {**kind, "nargs": "?", "const": "", "action": _SwitchOrFile}
+            kind = {**kind, "nargs": "?", "const": ""}
             text = (
                 "Evaluate the best model on test at the end: on FILE, or on what is held out of "
                 "train."
@@ -64,19 +79,6 @@ def add_own_data(group: Any, *, judges: bool = False, without: Container[str] = 
                 help=f"Instead of {flag(name)}: the file of one label, one sentence or tree per "
                 "line; repeat for each label.",
             )
-
-
-class _SwitchOrFile(argparse.Action):
-    """A flag that may name a file: alone it is ``""``, or the file that it named before."""
-
-    def __call__(
-        self, parser: Any, namespace: Any, values: Any, option_string: str | None = None
-    ) -> None:
-        """Raises a UsageError if the flag names another file than before."""
-        before = getattr(namespace, self.dest, None) or ""
-        if values and before and values != before:
-            raise UsageError(f"{option_string}: expected one file, got {before!r} and {values!r}")
-        setattr(namespace, self.dest, values or before)
 
 
 def is_asked_for(arguments: Sequence[str]) -> bool:

@@ -64,7 +64,7 @@ def constituency_batch(
         direction: ``"bottom_up"``, ``"top_down"`` or ``"sibling"``.
         vocab: Maps words to integers, ``vocab[word]``. Without it every ``token`` is -1.
         label_index: Maps labels to integers, ``label_index[label]``. Without it a label that is a
-            decimal number becomes that number, any other -1.
+            decimal integer from 0 becomes that integer, any other -1.
 
     Raises:
         DataError: The direction is unknown; or ``vocab`` or ``label_index`` has no entry, or a

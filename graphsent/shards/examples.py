@@ -43,6 +43,7 @@ class ShardedExamples(Sequence[Any]):
         self._shard_size = len(shards[0])
         self._num_examples = sum(map(len, shards))
         self._symbols = symbols
+        self._checked: set[int] = set()  # numbers of shards
         self.word_counts = word_counts
         self._keep(_BLOCKS_KEPT)
 
@@ -91,8 +92,13 @@ class ShardedExamples(Sequence[Any]):
         shard = self._shards[number]
         begin = block * BLOCK_SIZE
         try:
+            if number not in self._checked:
+                shard.check()
+                self._checked.add(number)
             return shard.block(begin, min(begin + BLOCK_SIZE, len(shard)))
         except (OSError, ValueError) as error:
+            if isinstance(error, ValueError):  # so that it is written again
+                shard.path.unlink(missing_ok=True)
             problem = getattr(error, "strerror", None) or error
             raise ShardsFailed(
                 f"cannot read {shard.path}: {problem}: was it changed or removed meanwhile? It is "

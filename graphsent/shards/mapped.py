@@ -6,6 +6,7 @@ import json
 import math
 import mmap
 import os
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ _TYPES = {"I8": np.int8, "I16": np.int16, "I32": np.int32, "I64": np.int64, "F64
 _TYPES["U8"] = np.uint8
 _INTEGERS = (np.int8, np.int16, np.int32)
 _HEADER_LENGTH_BYTES = 8
+_CHECKSUM = "crc32"  # an array, of the others; metadata have no fixed order
 
 
 def smallest(array: np.ndarray) -> np.ndarray:
@@ -45,6 +47,7 @@ def write_arrays(path: Path, arrays: Mapping[str, np.ndarray], about: Mapping[st
         OSError: It cannot be written; ``filename`` is ``path``.
     """
     content = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    content[_CHECKSUM] = np.array(_checksum(content))
     with atomic_path(path) as temporary, temporary.open("wb") as file:
         file.write(save(content, dict(about)))
         file.flush()
@@ -76,6 +79,12 @@ class MappedFile:
             self.arrays = {name: self._array(begin, entry) for name, entry in header.items()}
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise ValueError(f"{path}: malformed: {error!r}") from None
+        self._path = path
+
+    def check(self) -> None:
+        """Reads everything; raises a ValueError unless it is as written."""
+        if int(self.arrays.get(_CHECKSUM, -1)) != _checksum(self.arrays):
+            raise ValueError(f"{self._path}: damaged")
 
     def _array(self, begin: int, entry: Mapping[str, Any]) -> np.ndarray:
         shape, (first, last) = entry["shape"], entry["data_offsets"]
@@ -83,3 +92,11 @@ class MappedFile:
             raise ValueError("truncated")
         dtype = np.dtype(_TYPES[entry["dtype"]])
         return np.frombuffer(self._map, dtype, math.prod(shape), begin + first).reshape(shape)
+
+
+def _checksum(arrays: Mapping[str, np.ndarray]) -> int:
+    """The CRC-32 of contiguous arrays but the checksum, whatever their order."""
+    value = 0
+    for name in sorted(arrays.keys() - {_CHECKSUM}):
+        value = zlib.crc32(arrays[name].tobytes(), value)
+    return value

@@ -101,6 +101,10 @@ class Shard:
     def __len__(self) -> int:
         return self._num_examples
 
+    def check(self) -> None:
+        """Reads the whole file; raises a ValueError unless it is as written."""
+        MappedFile(self.path).check()
+
     def column(self, name: str) -> np.ndarray:
         """One value or array for all examples.
 

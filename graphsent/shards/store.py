@@ -27,7 +27,7 @@ from graphsent.shards.writer import ShardWriter
 
 __all__ = ["ShardSet"]
 
-_FORMAT_VERSION = 2
+_FORMAT_VERSION = 3
 _FOLDER = "shards"
 _SHARD_SIZE = 8192
 _KEY_DIGITS = 20
@@ -108,6 +108,7 @@ class ShardSet:
         """The examples, or None if shards are missing or damaged."""
         try:
             index = MappedFile(self.directory / _INDEX)
+            index.check()
             words, labels = (strings_of(index.arrays[name]) for name in ("words", "labels"))
             counts, num_examples = index.arrays["counts"].tolist(), int(index.about["num_examples"])
         except (FileNotFoundError, ValueError, KeyError, TypeError):
@@ -118,13 +119,18 @@ class ShardSet:
             return None
         return ShardedExamples(shards, symbols, dict(zip(words, counts, strict=True)))
 
-    def _sound(self, symbols: Symbols) -> Iterator[Shard]:
-        """The shards before the first one that is missing or damaged."""
+    def _sound(self, symbols: Symbols, *, whole: bool = False) -> Iterator[Shard]:
+        """The shards before the first one that is missing or damaged.
+
+        With ``whole``, all their contents are read; otherwise, this is left to their first use.
+        """
         for number in itertools.count():
             try:
                 shard = Shard(self._path(number), symbols)
                 if shard.column("number") != number:  # it was copied over another
                     return
+                if whole:
+                    shard.check()
             except (FileNotFoundError, ValueError, KeyError):
                 return
             yield shard
@@ -140,7 +146,7 @@ class ShardSet:
         symbols = Symbols([], [])
         counts = np.zeros(0, np.int64)
         number = num_examples = 0
-        for shard in self._sound(symbols):  # from an interrupted process
+        for shard in self._sound(symbols, whole=True):  # from an interrupted process
             symbols.words.extend(shard.new_words)
             symbols.labels.extend(shard.new_labels)
             counts = _added(counts, shard.column("words"))

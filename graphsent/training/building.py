@@ -24,6 +24,7 @@ from graphsent.vocabulary import Vocabulary
 __all__ = [
     "build_model",
     "check_goal",
+    "check_loss_nodes",
     "check_stream",
     "check_tokenizer",
     "check_weights",
@@ -160,6 +161,14 @@ def check_goal(config: RunConfig) -> None:
 def check_weights(config: RunConfig) -> None:
     """Raises a TrainingError if classes are to be weighted, and the task has none."""
     check_class_weights(get_task(config.task, **config.task_options).goal, config.training)
+
+
+def check_loss_nodes(config: RunConfig) -> None:
+    """Raises a TrainingError if phrases are to be left out, and examples are not sentences."""
+    examples = get_task(config.task, **config.task_options).examples
+    if config.training.loss_nodes != "all" and examples != "trees":
+        kind = "pairs of sentences" if examples == "pairs" else "n-best lists"
+        raise TrainingError(f"loss_nodes: expected 'all': examples are {kind}, without phrases")
 
 
 def check_stream(config: RunConfig) -> None:

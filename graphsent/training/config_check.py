@@ -16,6 +16,7 @@ from graphsent.tasks import INPUT_KINDS, Task, get_task
 from graphsent.training.building import (
     build_model,
     check_goal,
+    check_loss_nodes,
     check_stream,
     check_tokenizer,
     check_weights,
@@ -100,6 +101,7 @@ def _faults_of_task_and_model(config: RunConfig) -> Iterator[tuple[_Place, str]]
     checks: dict[_Place, Callable[[RunConfig], Any]] = {
         ("model",): check_goal,
         ("training", "class_weights"): check_weights,
+        ("training", "loss_nodes"): check_loss_nodes,
         ("training", "select"): _check_select,
         ("stream",): check_stream,
         ("tokenizer",): check_tokenizer,

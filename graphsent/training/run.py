@@ -159,6 +159,11 @@ def _continued(
         config = replace(config, training=replace(config.training, epochs=epochs))
     before = run.read_results()
     done = len(before.get("history", ()))
+    if done and not run.checkpoint.is_file():
+        raise TrainingError(
+            f"{run.checkpoint}: there is no such file, so the run cannot be continued: train a new "
+            "one (with --overwrite, in the same directory)"
+        )
     if config.training.epochs < done:
         raise TrainingError(
             f"{run.path} has {done} epochs already: expected more epochs, "

@@ -36,6 +36,7 @@ from graphsent.training.batching import seed_generators
 from graphsent.training.building import (
     build_model,
     check_goal,
+    check_loss_nodes,
     check_stream,
     check_tokenizer,
     check_weights,
@@ -107,6 +108,7 @@ def prepare(
     check_logger(config.training)
     check_goal(config)
     check_weights(config)
+    check_loss_nodes(config)
     check_stream(config)
     check_tokenizer(config)
     encoder = config.inputs.load_encoder()  # before anything that takes long, and before seeding

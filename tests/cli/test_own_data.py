@@ -263,6 +263,8 @@ def test_a_configuration_of_a_run_is_reused(tsv, tmp_path):
         (["--class=pos=a", "--class=neg=b", "--label-column=x"], "--label-column has no effect"),
         (["--class=pos=a", "--class=neg=b", "--text-column=x"], "--text-column has no effect"),
         (["--train=b", "--test=c", "--test=d"], "--test: expected one file, got 'c' and 'd'"),
+        (["--train=b", "--train=c"], "--train: expected one file, got 'b' and 'c'"),
+        (["--train=b", "--dev=c", "--dev=d"], "--dev: expected one file, got 'c' and 'd'"),
         (["--train=b", "--no-test"], "--no-test needs --test FILE"),
         (["--train=b", "--test", "--no-test"], "--no-test needs --test FILE"),
         ([], "--task is missing: .*; or --train FILE for your own data"),

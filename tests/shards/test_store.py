@@ -173,6 +173,23 @@ def test_damaged_shards_are_rewritten(name, damage):
     assert path.read_bytes() == data
 
 
+@pytest.mark.parametrize("name", ["000000.safetensors", "000001.safetensors", "index.safetensors"])
+def test_changed_contents_are_noticed_and_rewritten(name):
+    source = Source()
+    shards().open(source, COLLATE)
+    path = shards().directory / name
+    data = path.read_bytes()
+    arrays = mapped.MappedFile(path).arrays
+    place = data.rindex(arrays["words"].tobytes())
+    path.write_bytes(data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :])
+    read = shards().open(source, COLLATE)
+    if name != "index.safetensors":
+        with pytest.raises(ShardsFailed, match=rf"{name}: damaged.* written again"):
+            read[:]
+    assert shards().open(source, COLLATE)[:] == source.all
+    assert path.read_bytes() == data
+
+
 def test_a_shard_in_the_place_of_another_is_rewritten():
     source = Source()
     shards().open(source, COLLATE)

@@ -164,6 +164,13 @@ def test_columns_by_number_mean_that_there_is_no_header(write):
         ("a.csv", "label,y,z\n", {}, "which column holds the text"),
         (
             "a.csv",
+            "question,sentence,label\n",
+            {},
+            "the text\\? Name one of 'question', 'sentence' w",
+        ),
+        ("a.csv", "text,label,Comment\n", {}, "the text\\? Name one of 'text', 'Comment' with"),
+        (
+            "a.csv",
             "id,label,text\n1,pos,good\n",
             {"label_column": "2", "text_columns": ("3",)},
             "looks like a header, but columns given by number mean that there is none",

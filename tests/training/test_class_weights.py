@@ -121,6 +121,19 @@ def test_resumed_and_streamed_runs_have_the_same_weights(configure, tmp_path):
     assert {*weights[0]} == {*weights[1]}
 
 
+@pytest.mark.parametrize(
+    ("task", "model", "examples"),
+    [
+        ("sick", "arnn-relatedness", "pairs of sentences"),
+        ("rerank", "parse-reranker", "n-best lists"),
+    ],
+)
+def test_only_sentences_have_phrases_to_leave_out(task, model, examples, tmp_path):
+    config = RunConfig(task, model, training=TrainingOptions(loss_nodes="root"))
+    with pytest.raises(TrainingError, match=f"loss_nodes: expected 'all': examples are {examples}"):
+        train(config, tmp_path / "run")
+
+
 def test_only_classes_can_be_weighted():
     options = TrainingOptions(class_weights="balanced")
     with pytest.raises(TrainingError, match=r"class_weights: expected 'none' .* is regression"):

@@ -246,6 +246,11 @@ def test_runs_that_cannot_be_resumed(configure, tmp_path):
         resume(tmp_path / "run", echo=silent)
     with pytest.raises(TrainingError, match="has 2 epochs already"):
         resume(tmp_path / "run", epochs=1, echo=silent)
+    (tmp_path / "run" / "last.ckpt").unlink()
+    with pytest.raises(
+        TrainingError, match=r"last\.ckpt: there is no such file, so the run cannot"
+    ):
+        resume(tmp_path / "run", epochs=3, echo=silent)
 
 
 def test_data_that_changed_are_noticed(tmp_path):

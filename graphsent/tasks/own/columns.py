@@ -141,6 +141,12 @@ def _other_label(names: Sequence[str], texts: Sequence[int], where: str) -> int:
 
 def _other_texts(names: Sequence[str], label: int | None, where: str) -> tuple[int, ...]:
     texts = tuple(index for index in _usual_texts(names) if index != label)
+    others = [name for index, name in enumerate(names) if index != label]
+    if len(set(_lower(others)) & set(_TEXTS)) > 1:
+        raise DataError(
+            f"{where}: which column holds the text? Name one of {_listed(others)} with "
+            "--text-column, or two for pairs"
+        )
     if texts:
         return tuple(_find(names[index], names, where) for index in texts)
     if len(names) == 2 and label is not None:

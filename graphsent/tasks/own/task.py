@@ -225,7 +225,7 @@ class OwnTask(Task):
     ) -> TaskStream:
         """As :meth:`load`, but lazily; labels are found in a separate pass.
 
-        Nothing but a fold is held out of train: that would require reading all of it.
+        Nothing is held out of train: that would require reading all of it.
         """
         self._own = replace(self._own, split=0)
 
