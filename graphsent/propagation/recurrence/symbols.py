@@ -156,7 +156,8 @@ class Symbol:
 
     __class__ = _refused_type(
         "it checks the type of a tensor, directly or in an autograd.Function, sets attributes of "
-        "modules, or calls torch.where(..., h, 0.0); h.where(..., 0.0) can be traced"
+        "modules, or calls torch.where(..., h, 0.0) or torch.pow(h, 2); h.where(..., 0.0) and "
+        "h ** 2 can be traced"
     )
 
     def __len__(self) -> int:
