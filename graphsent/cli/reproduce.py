@@ -141,8 +141,8 @@ def _list(catalogue: Catalogue, arguments: Any, finished: FinishedRuns) -> None:
     every = {each for _, runs, _ in rows for each in runs}
     left = sum(each.configuration.minutes for each in every if finished.read(each) is None)
     print(f"{'total, without duplicates':28}{'':12}{left / 60:>12.1f}")
-    missing_place = "" if finished.path.is_dir() else ", which does not exist"
-    print(f"finished runs are those in {finished.path}{missing_place}")
+    remark = "" if finished.path.is_dir() else ", which does not exist"
+    print(f"finished runs are those in {finished.path}{remark}")
 
 
 def _check(

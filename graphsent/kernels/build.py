@@ -97,8 +97,8 @@ def build(options: tuple[str, ...], load: Callable[[Path], Loaded], text: str = 
     loaded = _load_cached(directory, key, load)
     if loaded is not None:
         return loaded
-    what = "compiled kernels" if text == _KERNELS else "the compiled code of a cell"
-    telling = threading.Timer(PATIENCE, _log.warning, ("building %s, once", what))
+    what = "the kernels" if text == _KERNELS else "functions of a cell"
+    telling = threading.Timer(PATIENCE, _log.warning, ("compiling %s; later runs reuse them", what))
     telling.start()
     try:
         with only_builder(directory, LONGEST) as scratch:

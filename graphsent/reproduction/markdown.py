@@ -39,7 +39,7 @@ differences rather than too many), or from a t-test over the folds, corrected fo
 that they share (Nadeau and Bengio 2003). A claim is *supported* or *reversed* if p is below .05,
 and *undecided* otherwise. {multiplicity}The last column names the settings in
 which the two rows differ, first / second: where they were chosen separately, or for one row only,
-the difference is that of the settings, too. The papers' word vectors and parses were not available;
+the difference also reflects the settings. The papers' word vectors and parses were not available;
 the notes under a table list what else differs and how the settings were chosen.
 """
 _MULTIPLICITY = """\
