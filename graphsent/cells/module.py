@@ -28,7 +28,7 @@ class CellModule(nn.Module):
         super().__init_subclass__(**options)
         forward = vars(cls).get("forward")
         # The code of a decorated function is the decorator's, and may be that of other functions.
-        if isinstance(forward, FunctionType) and not hasattr(forward, "__wrapped__"):
+        if isinstance(forward, FunctionType) and forward.__code__.co_name == "forward":
             cls.forward = untraced(forward)
 
     def extra_repr(self) -> str:

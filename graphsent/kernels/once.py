@@ -24,7 +24,7 @@ class Once(Generic[Value]):
             os.register_at_fork(after_in_child=self._renew)
 
     def _renew(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # making one may take another
 
     def __call__(self, *key: Any) -> Value:
         """The value for these arguments."""

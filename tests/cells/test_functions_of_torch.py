@@ -159,7 +159,14 @@ def of_a_sum(cell, h):
     return total.clamp_(-1, 1) + functional.leaky_relu(cell.V(h), inplace=True)
 
 
+def products_that_are_not_in_place(cell, h):
+    same = product = torch.tanh(h)
+    product @= cell.V.weight
+    return product + same
+
+
 IN_PLACE = {
+    "@=": products_that_are_not_in_place,
     "two names in place": two_names,
     "a copy in place": of_a_copy,
     "comparisons in place": of_comparisons,

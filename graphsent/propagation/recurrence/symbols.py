@@ -206,7 +206,8 @@ for _name in (
 ):
     setattr(Symbol, f"__{_name}__", _operator(_name))
     setattr(Symbol, f"__r{_name}__", _operator(_name, reflected=True))
-    setattr(Symbol, f"__i{_name}__", _operator(f"__i{_name}__"))
+    if hasattr(Tensor, f"__i{_name}__"):  # not @=, which makes a new tensor
+        setattr(Symbol, f"__i{_name}__", _operator(f"__i{_name}__"))
 for _name in ("__setitem__", "neg", "abs", "invert", "getitem", "eq", "ge", "le", "gt", "lt", "ne"):
     setattr(Symbol, f"__{_name}__", _operator(_name))
 
