@@ -9,7 +9,7 @@ from typing import Any
 
 from graphsent.cli.arguments.reproduce import FAST_OUT, OUT
 from graphsent.cli.several_runs import numbers
-from graphsent.cli.usage import UsageError
+from graphsent.cli.usage import UsageError, counted
 from graphsent.errors import DataError, FailedError, GraphsentError
 from graphsent.reproduction import (
     Catalogue,
@@ -34,7 +34,12 @@ def run(arguments: Any) -> None:
     places = Places(
         arguments.data_dir, arguments.parses_dir, arguments.vectors_dir, arguments.encoder
     )
-    finished = FinishedRuns(arguments.out or (FAST_OUT if arguments.fast else OUT))
+    out = Path(arguments.out or (FAST_OUT if arguments.fast else OUT))
+    if out.name in ("", ".."):  # the report is named after it
+        out = out.resolve()
+    if not out.name:
+        raise UsageError(f"--out: expected a directory with a name, got {arguments.out}")
+    finished = FinishedRuns(out)
     execution = Execution(places, finished.path.absolute(), Path(arguments.work).absolute())
     actions = [f"--{name}" for name in ("list", "check", "report") if getattr(arguments, name)]
     if len(actions) > 1:
@@ -76,10 +81,17 @@ def _reproduce(
             if execution.content(each) is None:
                 missing.append(each)
         except GraphsentError as error:
-            if finished.read(each) is None:
+            if not _is_finished(finished, each):
                 impossible[each.configuration.name] = str(error)
+    for flag, directory in (("--out", execution.finished), ("--work", execution.work)):
+        try:  # before runs that take hours
+            directory.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UsageError(f"{flag}: {directory}: {error.strerror}") from None
     of_cpu = duration(sum(each.configuration.minutes for each in missing))
-    print(f"{len(runs)} runs, {len(missing)} to do: about {of_cpu} of CPU time", flush=True)
+    print(
+        f"{counted(len(runs), 'run')}, {len(missing)} to do: about {of_cpu} of CPU time", flush=True
+    )
     for name, reason in impossible.items():
         print(f"{name}: cannot run: {reason}")
 
@@ -94,15 +106,21 @@ def _reproduce(
     finally:  # even after an interruption
         _report(catalogue, arguments, finished)
     if outcome.left:
-        print(
-            f"{len(outcome.left)} runs did not fit in the budget: run the same command to continue"
-        )
+        left = counted(len(outcome.left), "run")
+        print(f"{left} did not fit in the budget: run the same command to continue")
     if outcome.elsewhere:
-        count = len(outcome.elsewhere)
-        print(f"{count} runs are left to other processes: --report includes them once finished")
+        left = counted(len(outcome.elsewhere), "run")
+        print(f"left to other processes: {left}; --report includes them once finished")
     if outcome.failed or impossible:
-        count = len(outcome.failed) + len(impossible)
-        raise FailedError(f"{count} runs or configurations failed, see above; all others are kept")
+        failures = counted(len(outcome.failed) + len(impossible), "failure")
+        raise FailedError(f"{failures}, see above; all other runs are kept")
+
+
+def _is_finished(finished: FinishedRuns, run: Run) -> bool:
+    try:
+        return finished.read(run) is not None
+    except DataError:
+        return False
 
 
 def _report(catalogue: Catalogue, arguments: Any, finished: FinishedRuns) -> None:

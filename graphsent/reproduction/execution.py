@@ -98,8 +98,10 @@ def execute(execution: Execution, run: Run) -> dict[str, Any]:
     results = _trained(directory, config)
     epochs = len(results["history"])
     seconds = time.process_time() - begin
-    if before:  # epochs of an earlier process are estimated at this one's pace
-        seconds *= epochs / max(1, epochs - before)
+    if before == epochs:  # an earlier process trained, but did not come to store the results
+        seconds += results["training_seconds"]
+    else:  # epochs of an earlier process are estimated at this one's pace
+        seconds *= epochs / (epochs - before)
     torch.set_num_threads(config.training.num_threads or torch.get_num_threads())
     begin = time.process_time()
     test, examples = _judged(directory)

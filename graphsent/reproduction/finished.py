@@ -66,28 +66,25 @@ class FinishedRuns:
         except FileNotFoundError:
             return None
         except (OSError, ValueError, RecursionError) as error:
-            raise DataError(f"{path}: damaged: {error}") from None
+            raise _damaged(path, str(error)) from None
         if not isinstance(content, dict) or not all(
             isinstance(content.get(name), kind) for name, kind in _NEEDED.items()
         ):
-            raise DataError(f"{path}: damaged: expected a finished run with {', '.join(_NEEDED)}")
+            raise _damaged(path, f"expected a finished run with {', '.join(_NEEDED)}")
         figures = [*content["dev"].values(), *content["test"].values(), content["minutes"]]
-        if not content["test"] or not all(map(_is_figure, figures)):
-            raise DataError(
-                f"{path}: damaged: expected figures as dev and test metrics and minutes"
-            )
+        if not content["test"] or not all(map(_is_figure, figures)) or content["minutes"] < 0:
+            raise _damaged(path, "expected figures as dev and test metrics and minutes")
         if any(content.get(name) != value for name, value in run.key.items()):
             return None
         name, figure = next(iter(content["test"].items()))
         try:
             found = metric_of_examples(content["examples"])
         except DataError as error:
-            raise DataError(f"{path}: damaged: {error}") from None
+            raise _damaged(path, str(error)) from None
         in_thousandths = tuple(content["examples"]["columns"]) == COLUMNS["regression"]
         if abs(figure - found) > (_OF_SCORES if in_thousandths else _ROUNDING):
-            raise DataError(
-                f"{path}: damaged: {name} on test is {figure}, that of its examples {found:.6f}"
-            )
+            problem = f"{name} on test is {figure}, that of its examples {found:.6f}"
+            raise _damaged(path, problem)
         return content if data in (None, content["data"]) else None
 
     def of(self, configuration: Configuration) -> dict[Run, dict[str, Any]]:
@@ -108,6 +105,10 @@ class FinishedRuns:
         with atomic_path(self.file(run)) as temporary:
             text = json.dumps({**run.key, **content}, indent=1, ensure_ascii=False)
             temporary.write_text(text + "\n", encoding="utf-8")
+
+
+def _damaged(path: Path, problem: str) -> DataError:
+    return DataError(f"{path}: damaged: {problem}; without the file, the run is repeated")
 
 
 def _is_figure(value: Any) -> bool:

@@ -68,7 +68,7 @@ def entries(
                         "paper": paper,
                         "mean": _rounded(statistics.fmean(test)) if test else None,
                         "std": _rounded(statistics.stdev(test)) if len(test) > 1 else None,
-                        "n": len(runs),
+                        "n": len(test),
                         "dev": _rounded(statistics.fmean(dev)) if dev else None,
                         "vectors": facts["vectors"],
                         "trees": facts["trees"],

@@ -58,6 +58,19 @@ def test_it_resumes_after_an_interruption(execution, run, monkeypatch):
         assert resumed[name] == whole[name]
 
 
+def test_a_run_that_was_trained_but_not_stored_keeps_its_minutes(execution, run, monkeypatch):
+    def full(*_):
+        raise OSError("the disk is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(FinishedRuns, "write", full)
+        with pytest.raises(OSError, match="full"):
+            execute(execution, run)
+    path = execution.directory(run) / "results.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "training_seconds": 600}))
+    assert 10 <= execute(execution, run)["minutes"] < 11
+
+
 def test_other_settings_or_data_make_it_stale(execution, run, catalogue, shipped, data):
     execute(execution, run)
     finished = FinishedRuns(execution.finished)
@@ -114,6 +127,7 @@ def test_a_damaged_file_is_named(execution, run):
         ("data", None),
         ("minutes", "x"),
         ("minutes", float("nan")),
+        ("minutes", -3.0),
     ],
 )
 def test_values_of_another_type_are_named(execution, run, name, value):

@@ -163,6 +163,9 @@ def test_the_fast_version_says_so(here, capsys):
         (["--check", "--report"], "expected one of --check and --report"),
         (["--check", "--into=README.md"], "--into has no effect with --check"),
         (["--report", "--out=none"], "none: there are no finished runs"),
+        (["--report", "--out=/"], "--out: expected a directory with a name, got /"),
+        (["toys", "--data-dir=data", "--work=shipped/tables/toys.yaml"], "toys.yaml: File exists"),
+        (["toys", "--data-dir=data", "--out=shipped/tables/toys.yaml/x"], "/x: Not a directory"),
         (["--report", "--fast", "--into=README.md"], "--into: expected the results of full runs"),
         (["--report", "--out=shipped", "--into=none.md"], "none.md: cannot read it"),
         (
@@ -180,6 +183,13 @@ def test_usage_errors(here, capsys, arguments, message):
     assert message in capsys.readouterr().err
 
 
+def test_a_report_on_the_current_directory_is_beside_it(here, monkeypatch):
+    (here / "kept").mkdir()
+    monkeypatch.chdir(here / "kept")
+    assert main(["reproduce", "--report", "--out=."]) == 0
+    assert (here / "kept.md").is_file()
+
+
 def test_the_embedded_data_are_only_for_the_fast_version(here, repository, capsys):
     with pytest.raises(SystemExit, match="2"):
         main(["reproduce", "toys", f"--data-dir={repository / 'data'}"])
@@ -194,7 +204,7 @@ def test_configurations_that_cannot_run_are_named_and_the_rest_is_run(here, caps
     captured = capsys.readouterr()
     assert "toy-tree: cannot run: word vectors:" in captured.out
     assert "toy-nbow/seed-0: dev root accuracy" in captured.out
-    assert "2 runs or configurations failed" in captured.err
+    assert "2 failures, see above" in captured.err
     assert json.loads((here / "docs/results.json").read_text())[0]["n"] == 1
 
 
