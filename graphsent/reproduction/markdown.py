@@ -38,9 +38,9 @@ from a paired bootstrap over test examples and seeds, which is conservative (it 
 differences rather than too many), or from a t-test over the folds, corrected for the training data
 that they share (Nadeau and Bengio 2003). A claim is *supported* or *reversed* if p is below .05,
 and *undecided* otherwise. {multiplicity}The last column names the settings in
-which the two rows differ, first / second: where they were chosen separately, or for one row only,
-the difference also reflects the settings. The papers' word vectors and parses were not available;
-the notes under a table list what else differs and how the settings were chosen.
+which the two rows differ, first / second. Where the settings of two rows were chosen separately, or
+for one row only, their difference also reflects the settings. The papers' word vectors and parses
+were not available; the notes under a table list what else differs and how the settings were chosen.
 """
 _MULTIPLICITY = """\
 These p-values are not corrected for the number of claims: of the {below}

@@ -12,7 +12,7 @@ jsonl, its object has `line` and `error`, so that the output stays aligned with 
 status is then 1.
 
 Examples:
-  graphsent encode runs/a sentences.txt --out vectors.npy
+  graphsent encode runs/a trees.txt --out vectors.npy
   graphsent encode runs/a trees.conllu --out vectors.npz
   graphsent encode "A lovely film." "A charming movie."
   graphsent encode runs/a shards/ --ray --workers 8 --out vectors/

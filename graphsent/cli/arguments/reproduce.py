@@ -2,8 +2,9 @@
 
 Finished runs are kept as small files in --out, so the same command continues where an earlier one
 stopped: after Ctrl-C, or on another day or machine. A run whose configuration or data changed is
-repeated. Commands side by side leave to each other what they are executing. The report always
-covers all tables; it is written beside --out, by default to docs/results.md and docs/results.json.
+repeated. Of commands that run side by side, none repeats a run that another is executing or has
+finished. The report always covers all tables; it is written beside --out, by default to
+docs/results.md and docs/results.json.
 
 This command evaluates on test data: compare settings on dev instead, with `graphsent train`.
 
