@@ -90,7 +90,7 @@ class HeadLexicalizer(SlottedCell):
         Takes the arguments of :meth:`forward`, raises its errors, and gives its results.
         """
         words = self(graph, feat, engine=engine)
-        if not isinstance(feat, IndexedFeat) or self.is_modified(HeadLexicalizer):
+        if not isinstance(feat, IndexedFeat) or self._is_modified(HeadLexicalizer):
             return words
         inner = graph.in_degrees() != 0
         nodes = inner.nonzero().squeeze(1)

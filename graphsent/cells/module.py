@@ -37,6 +37,6 @@ class CellModule(nn.Module):
         shown = [f"{name}={value!r}" for name, value, default in options if value != default]
         return ", ".join([f"{self.in_feats}, {self.hidden_feats}", *shown])
 
-    def is_modified(self, kind: type[CellModule]) -> bool:
+    def _is_modified(self, kind: type[CellModule]) -> bool:
         """Whether a call may do more than that of ``kind``: by a subclass, a hook or a patch."""
         return type(self) is not kind or "forward" in vars(self) or has_hooks(self)

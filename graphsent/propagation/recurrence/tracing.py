@@ -219,10 +219,9 @@ class Tracer(TorchFunctionMode):
     def _call_in_place(self, name: str, args: tuple, kwargs: dict[str, Any]) -> Symbol:
         """Calls a function that changes its first argument: the symbol stands for its result."""
         target: Any = args[0] if args else kwargs.get("input")
-        others = {key: value for key, value in kwargs.items() if key != "inplace"}
-        of_part = name == "__setitem__" or "out" in kwargs or not is_a(target, Symbol)
-        if of_part or target.shared:
+        if name == "__setitem__" or "out" in kwargs or not is_a(target, Symbol) or target.shared:
             raise Untraceable("it changes a tensor in place, and possibly others that share memory")
+        others = {key: value for key, value in kwargs.items() if key != "inplace"}
         of_operator = name.startswith("__")  # "__iadd__", otherwise "add_", or inplace=True
         name = name.strip("_").removeprefix("i") if of_operator else name.rstrip("_")
         result = self.call(name, args, others)

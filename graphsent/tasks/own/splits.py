@@ -104,7 +104,10 @@ def assign_folds(
 
 
 def _dealt(texts: Sequence[str]) -> str:
-    """The text of an example for :func:`deal`, to which all without letters and digits are one."""
+    """The text of an example for :func:`deal`, to which all without letters and digits are one.
+
+    It stays so: else, the folds of published corpora, and with them their results, would change.
+    """
     text = " ".join(texts)
     normal = unicodedata.normalize("NFKC", text)
     return text if any(map(str.isalnum, normal)) else digest(texts, 0).hex()
