@@ -119,7 +119,8 @@ def _given(
     if form is not None or expected == "text":
         found: Iterator[list[Record]] = ([Record(*line) for line in piece] for piece in pieces)
     else:
-        found = line_records(pieces, sentences=not only_trees)
+        names = reading.class_names
+        found = line_records(pieces, sentences=not only_trees, class_names=names)
     read = _reader_of_lines(reading)
     if form is not None:
         read = partial(_read_one_each, read)

@@ -119,7 +119,7 @@ def parse_sentences(
     """
     lines = text.split("\n")
     if text.lstrip().startswith("(") and (
-        tokenize is None or may_be_tree(_first_record(lines), class_names)
+        tokenize is None or may_be_tree(_first_record(lines, class_names), class_names)
     ):
         return parse_trees(text, source, **_ANY_TREES)
     if not lines[-1].strip():
@@ -127,11 +127,11 @@ def parse_sentences(
     return [Sentence((tokenize or str.split)(line)) for line in lines]
 
 
-def _first_record(lines: Sequence[str]) -> str:
+def _first_record(lines: Sequence[str], class_names: Collection[str]) -> str:
     """The first record that is not empty; all lines are known."""
     numbered = [Line(number, line) for number, line in enumerate(lines, start=1) if line.strip()]
-    records = itertools.chain.from_iterable(line_records([numbered], sentences=True))
-    return next(records).text
+    records = line_records([numbered], sentences=True, class_names=class_names)
+    return next(itertools.chain.from_iterable(records)).text
 
 
 def _standard_input() -> str:

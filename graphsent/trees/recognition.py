@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-__all__ = ["begins_as_tree", "may_be_tree"]
+__all__ = ["begins_as_tree", "may_be_tree", "may_continue"]
 
-_BEGINNING = re.compile(r"\s*\(\s*([^\s()]*)\s*(.?)", re.DOTALL)
+_BEGINNING = re.compile(r"\s*([(\s]+)([^\s()]*)\s*(.?)", re.DOTALL)
+_AFTER_WORD = ("", ")")
 _WORDS = ("I", "A")  # words that look like labels
 
 
@@ -15,7 +16,8 @@ def may_be_tree(text: str, class_names: Collection[str] = ()) -> bool:
     """Whether a text is a tree if its brackets match; otherwise it is raw text.
 
     A text that begins with a bracket may be a tree if it has a second one. With a single bracket,
-    as in ``(not good)``, it may be one only if it begins with a label.
+    as in ``(not good)``, or several at the beginning, as in ``((not good))``, it may be one only if
+    a label follows, or a single word in brackets: ``((not) (good))``.
 
     Args:
         text: The text.
@@ -23,10 +25,11 @@ def may_be_tree(text: str, class_names: Collection[str] = ()) -> bool:
     """
     if not text.lstrip().startswith("("):
         return False
-    if _is_nested(text):
-        return True
-    label, next_character = _beginning(text)
-    return _is_label(label, class_names) and next_character not in ("", ")")
+    brackets, label, following = _beginning(text)
+    if brackets > 1:
+        return following in _AFTER_WORD or _is_label(label, class_names)
+    is_nested = text.count("(") > 1  # brackets among the words of a tree are escaped
+    return is_nested or (_is_label(label, class_names) and following not in _AFTER_WORD)
 
 
 def begins_as_tree(text: str, class_names: Collection[str] = ()) -> bool:
@@ -40,19 +43,34 @@ def begins_as_tree(text: str, class_names: Collection[str] = ()) -> bool:
     """
     if not text.lstrip().startswith("("):
         return False
-    label, next_character = _beginning(text)
-    return next_character == "(" and (not label or _is_label(label, class_names))
+    brackets, label, following = _beginning(text)
+    if brackets > 1:
+        return following in _AFTER_WORD or _is_label(label, class_names)
+    return following == "(" and _is_label(label, class_names)
 
 
-def _is_nested(text: str) -> bool:
-    return text.count("(") > 1  # brackets among the words of a tree are escaped
+def may_continue(text: str, class_names: Collection[str] = ()) -> bool:
+    """Whether a line with more opening than closing brackets may be the first one of a tree.
+
+    Before its end or second bracket, there is nothing but a label: ``(S``, ``(S (NP film)``. Where
+    a word follows, as in ``(NN film``, the label must have a letter or digit: ``(: happy film`` is
+    raw text.
+
+    Args:
+        text: The line, which begins with a bracket.
+        class_names: As for :func:`may_be_tree`.
+    """
+    brackets, label, following = _beginning(text)
+    if following in (_AFTER_WORD if brackets > 1 else ("", "(")):
+        return True
+    return _is_label(label, class_names) and any(map(str.isalnum, label))
 
 
-def _beginning(text: str) -> tuple[str, str]:
-    """The label after the first bracket, and the character after it."""
+def _beginning(text: str) -> tuple[int, str, str]:
+    """The number of brackets at the beginning, the label or word after it, and what follows."""
     found = _BEGINNING.match(text)
     assert found is not None
-    return found[1], found[2]
+    return found[1].count("("), found[2], found[3]
 
 
 def _is_label(label: str, class_names: Collection[str]) -> bool:

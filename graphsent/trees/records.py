@@ -7,7 +7,7 @@ error in one record does not affect the next, and only the records of one piece 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -18,6 +18,7 @@ from graphsent.trees.brackets import parse
 from graphsent.trees.dependency import DependencyTree
 from graphsent.trees.dependency_files import parse_conllu
 from graphsent.trees.errors import TreeError, UndecodableText
+from graphsent.trees.recognition import may_continue
 from graphsent.trees.tree import Tree
 
 __all__ = [
@@ -85,7 +86,9 @@ def lines_of(stream: Readable, source: str) -> Iterator[list[Line]]:
         yield _decoded(b"".join([*pending, b"\n"]), number, source)
 
 
-def line_records(pieces: Iterable[list[Line]], *, sentences: bool) -> Iterator[list[Record]]:
+def line_records(
+    pieces: Iterable[list[Line]], *, sentences: bool, class_names: Collection[str] = ()
+) -> Iterator[list[Record]]:
     """Yields records of bracketed trees, and of the lines between them.
 
     A tree continues on the next line if this is indented more than its first one, or begins with a
@@ -94,9 +97,15 @@ def line_records(pieces: Iterable[list[Line]], *, sentences: bool) -> Iterator[l
 
     Args:
         pieces: The result of :func:`lines_of`.
-        sentences: Whether lines of raw text are expected: if not, empty lines at the beginning are
-            not records.
+        sentences: Whether lines of raw text are expected: if so, a line that may be text in
+            brackets is a record, see :func:`~graphsent.trees.recognition.may_continue`; if not,
+            empty lines at the beginning are not records.
+        class_names: Names that are labels, besides those that look like labels of a treebank.
     """
+
+    def begins_a_tree(text: str) -> bool:
+        return text.startswith("(") and (not sentences or may_continue(text, class_names))
+
     opened: list[Line] = []
     level, divided_by_empty_lines = 0, not sentences
     for piece in pieces:
@@ -116,7 +125,7 @@ def line_records(pieces: Iterable[list[Line]], *, sentences: bool) -> Iterator[l
             if not line.text.strip():
                 if not divided_by_empty_lines:
                     records.append(_record([line]))
-            elif change > 0 and line.text.lstrip().startswith("("):
+            elif change > 0 and begins_a_tree(line.text.lstrip()):
                 opened, level = [line], change
             else:
                 records.append(_record([line]))

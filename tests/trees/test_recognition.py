@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from graphsent.trees.recognition import begins_as_tree, may_be_tree
+from graphsent.trees.recognition import begins_as_tree, may_be_tree, may_continue
 
 
 @pytest.mark.parametrize(
@@ -18,6 +18,8 @@ from graphsent.trees.recognition import begins_as_tree, may_be_tree
         "(very_positive film)",
         "(S (A the) (B film))",
         "((the) (film))",
+        "((S (NP film) (VP ends)))",
+        "( (pos (pos good) (pos film)) )",
         "(root (det the) (obj film))",
     ],
 )
@@ -35,6 +37,8 @@ def test_trees(text):
         "(I agree)",
         "(A masterpiece)",
         "(neg film)",
+        "((not good))",
+        "((so good) (bad film))",
         "(很 好)",
         "()",
         "(",
@@ -55,6 +59,16 @@ def test_broken_trees(text):
     assert begins_as_tree(text, ("pos",))
 
 
-@pytest.mark.parametrize("text", ["(awful (really) film", "(3 stars", "(neg (A film)", "film ("])
+@pytest.mark.parametrize("text", ["(awful (really) film", "(3 stars", "(neg (A film)", "((not good)", "film ("])
 def test_text_with_unmatched_brackets(text):
     assert not begins_as_tree(text, ("pos",))
+
+
+@pytest.mark.parametrize("line", ["(", "(S", "(s (np film)", "((the)", "(NN film", "((pos good)"])
+def test_first_lines_of_trees(line):
+    assert may_continue(line, ("pos",))
+
+
+@pytest.mark.parametrize("line", ["(: happy film", "( laughing film", "(very\u00a0much so", "((so good)"])
+def test_lines_of_raw_text(line):
+    assert not may_continue(line, ("pos",))
