@@ -104,7 +104,7 @@ def relatedness_loss(logits: Tensor, scores: Tensor) -> Tensor:
     pairs, the loss is 0.
 
     Args:
-        logits: (num_pairs, num_levels).
+        logits: (num_pairs, num_levels); those of half precision are computed with in float32.
         scores: gold scores, (num_pairs,).
 
     Raises:
@@ -115,6 +115,8 @@ def relatedness_loss(logits: Tensor, scores: Tensor) -> Tensor:
             "expected logits (num_pairs, num_levels) and scores (num_pairs,), "
             f"got {tuple(logits.shape)} and {tuple(scores.shape)}"
         )
+    # In the 8 bits of bfloat16, a gold score of 4.7 would be 4.6875.
+    logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
     target = sparse_target(scores.to(logits.dtype), logits.shape[1])
     log_probabilities = torch.log_softmax(logits, 1)
     total = functional.kl_div(log_probabilities, target, reduction="sum")

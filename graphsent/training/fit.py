@@ -25,6 +25,7 @@ from graphsent.training.errors import TrainingError
 from graphsent.training.interruption import Interruption
 from graphsent.training.loggers import run_loggers
 from graphsent.training.module import TrainingModule
+from graphsent.training.precision import matmul_precision
 from graphsent.training.progress import EpochBar
 from graphsent.training.setting import Setting
 
@@ -78,7 +79,7 @@ def fit(
     interruption = Interruption(keeper.describe_end)
     with (
         _quiet_lightning(),
-        _matmul(options.precision),
+        matmul_precision(options.precision),
         _memory(),
         _process_group(),
         run_loggers(run, "none" if process_rank(options) else options.logger) as loggers,
@@ -127,16 +128,6 @@ def _process_group() -> Iterator[None]:
     finally:
         if torch.distributed.is_available() and torch.distributed.is_initialized():
             torch.distributed.destroy_process_group()
-
-
-@contextmanager
-def _matmul(precision: str) -> Iterator[None]:
-    before = torch.get_float32_matmul_precision()
-    torch.set_float32_matmul_precision("high" if precision == "tf32" else "highest")
-    try:
-        yield
-    finally:
-        torch.set_float32_matmul_precision(before)
 
 
 def _in_thread(hook: Callable[[Any], object]) -> Callable[[Any], object]:

@@ -25,6 +25,7 @@ from graphsent.training.optimizers import (
     word_tables,
 )
 from graphsent.training.options import TrainingOptions
+from graphsent.training.precision import full_precision
 from graphsent.training.schedules import build_schedules
 
 __all__ = ["TrainingModule"]
@@ -181,8 +182,9 @@ class TrainingModule(LightningModule):
         return nullcontext() if self.average is None else self.average.applied()
 
     def validation_step(self, batch: Any, batch_idx: int) -> None:
-        """Updates the metrics with a batch."""
-        self.metrics.update(self.model(batch), batch)
+        """Updates the metrics with a batch, at the precision of ``evaluate``: float32."""
+        with full_precision(self.device.type):
+            self.metrics.update(self.model(batch), batch)
 
     def on_validation_epoch_end(self) -> None:
         """Logs the metrics of the whole split, over all processes, as ``dev_...``."""

@@ -67,14 +67,15 @@ class TrainingOptions:
     )
     schedule: str = _option(
         "constant",
-        "Learning-rate schedule: constant, or linear decay to 0 at the last step.",
+        "Learning-rate schedule: constant, or linear decay to 0, reached after the last step.",
         SCHEDULES,
     )
     warmup: float = _option(
-        0.0, "Fraction of the steps, below 1, for linear learning-rate warm-up from 0."
+        0.0, "Fraction of the steps, below 1, for linear learning-rate warm-up."
     )
     weight_decay: float = _option(
-        1e-4, "L2 penalty: lambda in lambda/2 * |weights|^2; not for word vectors."
+        1e-4,
+        "L2 penalty: lambda in lambda/2 * |weights|^2; not for word vectors or an encoder.",
     )
     max_grad_norm: float = _option(
         0.0, "Clip the norm of the gradient of all parameters to this value; 0 does not clip."
@@ -128,7 +129,8 @@ class TrainingOptions:
     precision: str = _option(
         "float32",
         "Precision of matrix products in training: float32; tf32 (10-bit mantissa, if the device "
-        "supports it); or bfloat16 (7-bit mantissa). Weights and updates are always float32.",
+        "supports it); or bfloat16 (7-bit mantissa). Weights, updates and evaluation on dev are "
+        "always float32.",
         ("float32", "tf32", "bfloat16"),
     )
     logger: str = _option(

@@ -104,3 +104,8 @@ def test_reset_parameters_draws_new_values():
     head.reset_parameters()
     pairs = zip(before, head.parameters(), strict=True)
     assert all(not torch.equal(old, new) for old, new in pairs)
+
+
+def test_half_precision_does_not_round_gold_scores():
+    logits, scores = torch.randn(200, 5).bfloat16(), torch.linspace(1, 5, 200)
+    assert relatedness_loss(logits, scores) == relatedness_loss(logits.float(), scores)

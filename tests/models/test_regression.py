@@ -53,6 +53,23 @@ def tags(tree: Tree) -> list[str]:
 
 
 @pytest.mark.parametrize("name", MODELS)
+def test_autocast_does_not_round_scores(name):
+    model, trees = MODELS[name](), scored()
+    model.init_scores(trees)
+    batch = model.eval().collate(trees)
+    with torch.no_grad():
+        expected = model(batch)
+        with torch.autocast("cpu", torch.bfloat16):
+            found = model(batch)
+            loss = model.loss(found, batch)
+    # Around 1000, numbers of bfloat16 are 4 to 8 apart.
+    deviation = float(np.std([float(tree.labels[0]) for tree in trees]))
+    torch.testing.assert_close(found, expected, rtol=0, atol=0.02 * deviation)
+    assert found.dtype == loss.dtype == torch.float32
+    torch.testing.assert_close(loss, model.loss(expected, batch), rtol=0.05, atol=0)
+
+
+@pytest.mark.parametrize("name", MODELS)
 def test_squared_error_in_units_of_the_training_deviation(name, tmp_path):
     model, trees = MODELS[name](), scored()
     gold = np.array([float(tree.labels[0]) for tree in trees])

@@ -13,7 +13,7 @@ import torch
 from toy_treebank import ADAM, silent
 
 from graphsent.errors import DataError, ModelError
-from graphsent.models import load_pretrained
+from graphsent.models import TreeLSTMClassifier, load_pretrained
 from graphsent.tasks import get_task
 from graphsent.training import (
     RunConfig,
@@ -22,7 +22,6 @@ from graphsent.training import (
     load_model,
     train,
 )
-from graphsent.training.module import TrainingModule
 
 
 def figures(results: dict) -> list[dict]:
@@ -149,16 +148,17 @@ def test_engines_learn_the_same(quietly_trained):
 )
 def test_products_have_the_requested_precision(quietly_trained, monkeypatch, precision, expected):
     seen = set()
-    original = TrainingModule.training_step
+    original = TreeLSTMClassifier.forward
 
-    def step(module, *arguments):
-        seen.add((torch.get_float32_matmul_precision(), torch.is_autocast_enabled("cpu")))
-        return original(module, *arguments)
+    def forward(model, batch):
+        kind = "training" if model.training else "dev"
+        seen.add((kind, torch.get_float32_matmul_precision(), torch.is_autocast_enabled("cpu")))
+        return original(model, batch)
 
-    monkeypatch.setattr(TrainingModule, "training_step", step)
+    monkeypatch.setattr(TreeLSTMClassifier, "forward", forward)
     before = torch.get_float32_matmul_precision()
     quietly_trained(epochs=1, precision=precision)
-    assert seen == {(expected, precision == "bfloat16")}
+    assert seen == {("training", expected, precision == "bfloat16"), ("dev", "highest", False)}
     assert torch.get_float32_matmul_precision() == before
 
 

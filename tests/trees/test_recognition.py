@@ -59,7 +59,9 @@ def test_broken_trees(text):
     assert begins_as_tree(text, ("pos",))
 
 
-@pytest.mark.parametrize("text", ["(awful (really) film", "(3 stars", "(neg (A film)", "((not good)", "film ("])
+@pytest.mark.parametrize(
+    "text", ["(awful (really) film", "(3 stars", "(neg (A film)", "((not good)", "film ("]
+)
 def test_text_with_unmatched_brackets(text):
     assert not begins_as_tree(text, ("pos",))
 
@@ -69,6 +71,8 @@ def test_first_lines_of_trees(line):
     assert may_continue(line, ("pos",))
 
 
-@pytest.mark.parametrize("line", ["(: happy film", "( laughing film", "(very\u00a0much so", "((so good)"])
+@pytest.mark.parametrize(
+    "line", ["(: happy film", "( laughing film", "(very\u00a0much so", "((so good)"]
+)
 def test_lines_of_raw_text(line):
     assert not may_continue(line, ("pos",))

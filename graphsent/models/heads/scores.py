@@ -38,8 +38,8 @@ class ScoreOutput(nn.Linear):
         self.register_buffer("deviation", torch.ones(()))
 
     def forward(self, states: torch.Tensor) -> torch.Tensor:
-        """The scores, (num_units, 1)."""
-        return self.mean + self.deviation * super().forward(states)
+        """The scores, (num_units, 1), with the dtype of the parameters, also under autocast."""
+        return self.mean + self.deviation * super().forward(states).to(self.mean)
 
     def fit(self, scores: Sequence[float] | torch.Tensor) -> None:
         """Set mean and standard deviation (1 if all are equal) from the training scores.
