@@ -11,6 +11,7 @@ from graphsent.drawing import write_page
 from graphsent.errors import DataError
 from graphsent.graphs import SIBLING, draw_tree
 from graphsent.trees import DependencyTree, Tree, parse_trees
+from graphsent.trees.escapes import as_label
 
 __all__ = ["run"]
 
@@ -90,7 +91,8 @@ def _judged(tree: Any, arguments: Any) -> tuple[Any, dict[str, Any]]:
         }
     prediction = model.predict([tree])[0]
     if arguments.gold:
-        numbers = {name: str(number) for number, name in enumerate(prediction.label_names)}
+        names = [(as_label(name), name) for name in prediction.label_names]
+        numbers = {form: str(number) for number, forms in enumerate(names) for form in forms}
         gold = [numbers.get(label, label) for label in tree.labels]
         shown["gold"] = [label if label in numbers.values() else "" for label in gold]
         if not any(shown["gold"]):

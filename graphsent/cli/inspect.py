@@ -106,6 +106,9 @@ def _filters(model: Any, arguments: Any, drawn: bool) -> _Finding:
         chosen = list(range(1, 1 + min(_MOST_DRAWN, len(model.first_filters()))))
     top = _TOP if arguments.top is None else arguments.top
     found = filter_ngrams(model, sentences, top, filters=chosen)
+    if not any(each.ngrams for each in found):
+        source = arguments.run if arguments.file is None else name_of(arguments.file)
+        raise DataError(f"{source}: all sentences are shorter than the filters")
     return _Finding(ngram_table(found), lambda **options: draw_ngrams(found, **options))
 
 

@@ -17,7 +17,8 @@ from graphsent.cli.usage import UsageError, counted
 from graphsent.drawing import write_page
 from graphsent.errors import FailedError, GraphsentError
 from graphsent.models import Model, PairPrediction, Prediction, RankedParses
-from graphsent.trees import DependencyTree, Tree, escape, relabel, to_conllu
+from graphsent.trees import DependencyTree, relabel, to_conllu
+from graphsent.trees.escapes import as_label
 
 __all__ = ["Output", "json_of", "output_of", "text_stream"]
 
@@ -146,7 +147,7 @@ class _Trees(_Text):
     def line(self, each: Answered) -> str:
         """The tree of a valid input."""
         tree = each.answer.to_tree(names=True)
-        return to_conllu(tree) if isinstance(tree, DependencyTree) else str(_writable(tree))
+        return to_conllu(tree) if isinstance(tree, DependencyTree) else str(relabel(tree, as_label))
 
 
 class _Pictures(Output):
@@ -222,9 +223,3 @@ def _verdict(answer: Any) -> tuple[str, ...]:
     if isinstance(answer, PairPrediction):
         return answer.name, f"{answer.probabilities[answer.label]:.3f}"
     return (f"{float(answer):.3f}",)
-
-
-def _writable(tree: Tree) -> Tree:
-    """A tree whose labels can be written in brackets."""
-    escapes = {ord(bracket): escape(bracket) for bracket in "()"}
-    return relabel(tree, lambda label: "_".join(label.translate(escapes).split()))

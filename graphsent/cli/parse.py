@@ -11,14 +11,13 @@ from typing import Any
 from tqdm import tqdm
 
 from graphsent.cli.own_tasks import import_from_here
-from graphsent.cli.sources import name_of, opened
+from graphsent.cli.sources import lines_of, name_of
 from graphsent.cli.tables_in import TABLES, is_table, lines_of_table
 from graphsent.cli.usage import UsageError, check_target, flag
 from graphsent.errors import DataError, FailedError, GraphsentError
 from graphsent.parsing import load_parser
 from graphsent.parsing.files import CONLLU, TextLine, partial_path, write_parses
 from graphsent.tasks.own.examples import BadLine, text_of
-from graphsent.tasks.own.lines import decoded_lines
 from graphsent.tasks.own.reader import OwnFile, has_labels, read_examples
 
 __all__ = ["run"]
@@ -111,8 +110,6 @@ def _rows(file: OwnFile) -> Iterator[TextLine]:
 
 def _lines(arguments: Any) -> Iterator[TextLine]:
     """The lines of the input, streamed."""
-    path = arguments.file
-    with opened(path) as stream:
-        for piece in decoded_lines(stream, name_of(path), arguments.encoding):
-            for line in piece:
-                yield TextLine(line.number, line.text, error=line.error)
+    for piece in lines_of(arguments.file, arguments.encoding):
+        for line in piece:
+            yield TextLine(line.number, line.text, error=line.error)

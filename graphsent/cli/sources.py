@@ -12,7 +12,8 @@ from typing import Any
 
 from graphsent._unpacking import open_gzip
 from graphsent.errors import DataError
-from graphsent.trees.records import Readable
+from graphsent.tasks.own.lines import UTF8, decoded_lines, with_line_ends
+from graphsent.trees.records import Line, Readable
 
 __all__ = [
     "CONLLU",
@@ -20,6 +21,7 @@ __all__ = [
     "Source",
     "is_conllu",
     "label_before_tree",
+    "lines_of",
     "name_of",
     "opened",
     "without_label",
@@ -63,6 +65,21 @@ def opened(path: Source) -> Iterator[Readable]:
         raise DataError(f"cannot read {path}: {error.strerror}") from error
     with stream:
         yield stream
+
+
+def lines_of(path: Source, encoding: str) -> Iterator[list[Line]]:
+    """The lines of a source as they arrive, those of files and standard input in an encoding.
+
+    Raises:
+        DataError: As for :func:`opened`, :func:`~graphsent.tasks.own.lines.decoded_lines` and, for
+            files, :func:`~graphsent.tasks.own.lines.with_line_ends`.
+    """
+    with opened(path) as stream:
+        name = name_of(path)
+        pieces = decoded_lines(stream, name, encoding if isinstance(path, str) else UTF8)
+        # Of a pipe, a second piece may arrive much later than the first.
+        is_file = path != "-" and isinstance(path, str) and Path(path).is_file()
+        yield from with_line_ends(pieces, name) if is_file else pieces
 
 
 def is_conllu(lines: Iterable[str], *, trees: bool) -> bool | None:

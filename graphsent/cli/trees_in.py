@@ -7,11 +7,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from graphsent.cli.sources import CONLLU, Source, is_conllu, name_of, opened, without_label
+from graphsent.cli.sources import CONLLU, Source, is_conllu, lines_of, name_of, without_label
 from graphsent.cli.tables_in import table_format, texts_in_table
 from graphsent.errors import GraphsentError
 from graphsent.sentences import Sentence
-from graphsent.tasks.own.lines import UTF8, decoded_lines
+from graphsent.tasks.own.lines import UTF8
 from graphsent.trees import DependencyTree, Tree
 from graphsent.trees.errors import EmptySentence, ExtraCloseBracket, TreeError, UnclosedTree
 from graphsent.trees.recognition import begins_as_tree, may_be_tree
@@ -78,7 +78,7 @@ def given_in(path: Source, reading: Reading) -> Iterator[list[Given]]:
     Raises:
         DataError: The file cannot be opened or read to its end.
     """
-    yield from _given(_lines(path, reading.encoding), path, reading)
+    yield from _given(lines_of(path, reading.encoding), path, reading)
 
 
 def sides_in(path: str, reading: Reading) -> list[Iterator[list[Given]]]:
@@ -86,13 +86,8 @@ def sides_in(path: str, reading: Reading) -> list[Iterator[list[Given]]]:
 
     The table is read once; what one stream is ahead of the other is kept in memory.
     """
-    lines = itertools.tee(_lines(path, reading.encoding))
+    lines = itertools.tee(lines_of(path, reading.encoding))
     return [_given(pieces, path, reading, side) for side, pieces in enumerate(lines)]
-
-
-def _lines(path: Source, encoding: str) -> Iterator[list[Line]]:
-    with opened(path) as stream:
-        yield from decoded_lines(stream, name_of(path), encoding if isinstance(path, str) else UTF8)
 
 
 def _given(

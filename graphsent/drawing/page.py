@@ -18,6 +18,7 @@ from graphsent._files import atomic_path
 from graphsent.drawing.palette import ClassColor, class_colors
 from graphsent.drawing.pictures import shade
 from graphsent.errors import DataError
+from graphsent.trees.escapes import as_label
 
 __all__ = ["ClassPrediction", "write_page"]
 
@@ -122,7 +123,8 @@ def _item(prediction: ClassPrediction, *, numbered: bool) -> dict[str, Any]:
         positions = np.full(len(parents), -1)
     numbers = {str(number): number for number in range(len(prediction.label_names))}
     if not numbered:
-        numbers |= {name: number for number, name in enumerate(prediction.label_names)}
+        names = [(as_label(name), name) for name in prediction.label_names]
+        numbers |= {form: number for number, forms in enumerate(names) for form in forms}
     return {
         "words": list(tree.words),
         "root": int(np.argmin(tree.depths)),

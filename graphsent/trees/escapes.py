@@ -40,3 +40,13 @@ def escape(token: str) -> str:
         (':--RRB-', 'and\\/or')
     """
     return "".join(_ESCAPE_OF_CHARACTER.get(character, character) for character in token)
+
+
+def as_label(name: str) -> str:
+    """The label that stands for the name of a class in a bracketed tree.
+
+    Example:
+        >>> as_label("very positive")
+        'very_positive'
+    """
+    return "_".join(name.replace("(", escape("(")).replace(")", escape(")")).split())

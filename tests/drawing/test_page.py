@@ -183,3 +183,11 @@ def test_gold_labels_where_class_names_are_numbers(tmp_path):
         write_page(predictions, tmp_path / "page.html", numbered=numbered)
         _, data = read(tmp_path / "page.html")
         assert [item["gold"] for item in data["items"]] == expected
+
+
+def test_gold_labels_are_names_of_classes_as_predict_writes_them(tmp_path):
+    names = ("very bad", "fair (so-so)")
+    tree = Tree.from_string("(very_bad (fair_-LRB-so-so-RRB- good) (bad film))")
+    write_page([Prediction(tree, np.eye(2)[[0, 0, 0]], names)], tmp_path / "page.html")
+    _, data = read(tmp_path / "page.html")
+    assert data["items"][0]["gold"] == [0, 1, -1]

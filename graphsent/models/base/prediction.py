@@ -104,15 +104,7 @@ class Prediction(Jsonable):
     @property
     def nodes(self) -> list[NodePrediction]:
         """The prediction for each node, in the order of the tree's nodes."""
-        tree = self.tree
-        words = tuple(tree.words)
-        parents = tree.heads if isinstance(tree, DependencyTree) else tree.parents
-        columns = (
-            parents.tolist(),
-            tree.spans.tolist(),
-            self.labels.tolist(),
-            self.probabilities.tolist(),
-        )
+        words = tuple(self.tree.words)
         return [
             NodePrediction(
                 parent,
@@ -123,8 +115,15 @@ class Prediction(Jsonable):
                 self.label_names[label],
                 dict(zip(self.label_names, row, strict=True)),
             )
-            for parent, (begin, end), label, row in zip(*columns, strict=True)
+            for parent, (begin, end), label, row in zip(*self._columns(), strict=True)
         ]
+
+    def _columns(self) -> tuple[list[Any], ...]:
+        """Parent, span, predicted class and probabilities of each node."""
+        tree = self.tree
+        parents = tree.heads if isinstance(tree, DependencyTree) else tree.parents
+        columns = (parents, tree.spans, self.labels, self.probabilities)
+        return tuple(column.tolist() for column in columns)
 
     def to_tree(self, *, names: bool = False) -> Tree | DependencyTree | Sentence:
         """The tree with predicted classes as labels.
@@ -148,16 +147,19 @@ class Prediction(Jsonable):
             node, in the order of the tree's nodes, ``parent`` (-1 at the root), ``begin`` and
             ``end`` of its half-open word span, ``label``, ``name`` and ``probabilities``.
         """
+        parents, spans, labels, probabilities = self._columns()
         nodes = [
             {
-                "parent": node.parent,
-                "begin": node.begin,
-                "end": node.end,
-                "label": node.label,
-                "name": node.name,
-                "probabilities": [round(each, DIGITS) for each in node.probabilities.values()],
+                "parent": parent,
+                "begin": begin,
+                "end": end,
+                "label": label,
+                "name": self.label_names[label],
+                "probabilities": [round(each, DIGITS) for each in row],
             }
-            for node in self.nodes
+            for parent, (begin, end), label, row in zip(
+                parents, spans, labels, probabilities, strict=True
+            )
         ]
         return {
             "text": " ".join(self.tree.words),

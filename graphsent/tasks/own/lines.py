@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 from graphsent._unpacking import open_gzip
@@ -12,7 +12,7 @@ from graphsent.errors import DataError
 from graphsent.trees.errors import UndecodableText
 from graphsent.trees.records import Line, Readable, lines_of
 
-__all__ = ["UTF8", "decoded_lines", "lines_in"]
+__all__ = ["UTF8", "decoded_lines", "lines_in", "with_line_ends"]
 
 UTF8 = "utf-8"
 _MARKS_OF_UTF16 = ("0xFF", "0xFE")  # how its byte-order mark of two bytes begins
@@ -34,17 +34,22 @@ def lines_in(path: Path, encoding: str) -> Iterator[list[Line]]:
         raise DataError(f"cannot read {path}: {error.strerror}") from None
     with stream:
         pieces = decoded_lines(stream, str(path), encoding)  # type: ignore[arg-type]
-        first = list(itertools.islice(pieces, 2))
-        _check_file([line for lines in first for line in lines], path)
-        yield from itertools.chain(first, pieces)
+        yield from with_line_ends(pieces, str(path))
 
 
-def _check_file(lines: Sequence[Line], path: Path) -> None:
-    """Raises a DataError if the first lines show that no line of a file can be read."""
+def with_line_ends(pieces: Iterator[list[Line]], source: str) -> Iterator[list[Line]]:
+    """The lines of a file, checked to end in newlines.
+
+    Raises:
+        DataError: They end in carriage returns alone.
+    """
+    first = list(itertools.islice(pieces, 2))
+    lines = [line for piece in first for line in piece]
     if len(lines) == 1 and "\r" in lines[0].text.rstrip("\r"):
         raise DataError(
-            f"{path}:1: a file whose lines end in carriage returns alone: expected newlines"
+            f"{source}:1: a file whose lines end in carriage returns alone: expected newlines"
         )
+    yield from itertools.chain(first, pieces)
 
 
 def _is_utf16(line: Line) -> bool:
