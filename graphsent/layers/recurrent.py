@@ -107,7 +107,7 @@ class GRU(Recurrent, nn.GRU):
         r, z, n = x.chunk(3, -1)
         s, t, m = functional.linear(h, weight, bias).chunk(3, -1)
         n = torch.tanh(n + torch.sigmoid(r + s) * m)
-        return (torch.lerp(n, h, torch.sigmoid(z + t)),)
+        return (n + torch.sigmoid(z + t) * (h - n),)
 
     def _divided(self, weights: Sequence[Tensor]) -> tuple[Tensor | None, Sequence[Tensor]]:
         return (weights[2] if self.bias else None), weights[1:4:2]

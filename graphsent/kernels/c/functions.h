@@ -1,5 +1,19 @@
 // Exponential function, functions of it, logarithm, and error function, to about two units in the last place.
 
+#if defined(__x86_64__) || defined(__i386__)
+#define REGISTER "v"
+#elif defined(__aarch64__)
+#define REGISTER "w"
+#else
+#define REGISTER "m"
+#endif
+
+// A product, kept out of fused operations: in those, a * a - b * b is not 0 where a is b.
+static inline vec rounded(vec product) {
+  __asm__("" : "+" REGISTER(product));
+  return product;
+}
+
 static inline vec choose(mask which, vec yes, vec no) {
   return (vec)((which & (mask)yes) | (~which & (mask)no));
 }
@@ -61,7 +75,7 @@ static inline vec exp_minus_1_of_any(vec x) {
   return choose(x > 1, exponential_of_any(x) - 1, exp_minus_1(x));
 }
 
-static inline vec sigmoid(vec x) { return 1 / (exp_minus_1(-x) + 2); }
+static inline vec sigmoid(vec x) { return 1 / (exponential_of_any(-x) + 1); }
 
 static inline vec hyperbolic_tangent(vec x) {
   vec e = exp_minus_1(2 * x);

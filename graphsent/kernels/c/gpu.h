@@ -18,6 +18,7 @@ enum { PROJECTED = 0 };  // torch projects the inputs of leaves
 #define all(x) ((real)(x))
 #define load(from, n) (*(from))
 #define store(to, x, n) (*(to) = (x))
+#define rounded(product) (product)  // compiled without fused operations
 #define choose(which, yes, no) ((which) ? (yes) : (no))
 
 // Runs STEP(j, n) over the columns; a row is complete before the next is begun.

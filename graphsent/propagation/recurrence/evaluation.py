@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any
 
 import torch
@@ -24,13 +22,7 @@ class Evaluation:
 
     def __init__(self, results: Sequence[Sequence[Ref]], constants: Sequence[Tensor]) -> None:
         self.results, self.constants = results, constants
-        refs = [ref for part in results for ref in part]
-        self.values = reached(ref.value for ref in refs)
-        refs += [ref for value in self.values for ref in value.args]
-        ends: dict[Value, set[int]] = defaultdict(set)
-        for value, first, width, spread in refs:
-            ends[value] |= {0, first, first + (1 if spread else width), value.width}
-        self.bounds = {value: sorted(found) for value, found in ends.items()}
+        self.values = reached(ref.value for part in results for ref in part)
         self.common: dict[Value, Tensor] = {}  # shared by all nodes
         self._weights: dict[Term, Tensor] = {}
 
@@ -77,7 +69,6 @@ class _Values:
         self.inputs, self.states = inputs, states
         self.target, self.degree = target, degree
         self.values = dict(evaluation.common)
-        self.columns: dict[tuple[Value, int, int], Tensor] = {}
         self.at_edges: dict[Ref, Tensor] = {}
 
     def results(self) -> list[Tensor]:
@@ -86,17 +77,7 @@ class _Values:
                 self.values[value] = self.made(value)
                 if value.domain == Domain.CONSTANT:
                     self.evaluation.common[value] = self.values[value]
-            self.divide(value)
         return [self.joined(refs, Domain.NODE) for refs in self.evaluation.results]
-
-    def divide(self, value: Value) -> None:
-        """Splits a value into the ranges of columns that are read, in one operation."""
-        bounds = self.evaluation.bounds.get(value, ())
-        if len(bounds) > 2:
-            ranges = list(pairwise(bounds))
-            parts = self.values[value].split([last - first for first, last in ranges], -1)
-            for (first, last), part in zip(ranges, parts, strict=True):
-                self.columns[value, first, last - first] = part
 
     def joined(self, refs: Sequence[Ref], domain: Domain) -> Tensor:
         """Columns of values side by side, one row per node or per edge."""
@@ -113,8 +94,7 @@ class _Values:
         value, first, width, spread = ref
         rows, taken = self.values[value], 1 if spread else width
         if taken < value.width:
-            known = self.columns.get((value, first, taken))
-            rows = rows.narrow(-1, first, taken) if known is None else known
+            rows = rows.narrow(-1, first, taken)
         return rows.expand(*rows.shape[:-1], width) if spread else rows
 
     def made(self, value: Value) -> Tensor:

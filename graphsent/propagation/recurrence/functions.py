@@ -115,7 +115,8 @@ def _gru_cell(
     gates = (_linear(tracer, x, w_x, b_x), _linear(tracer, h, w_h, b_h))
     (x_r, x_z, x_n), (h_r, h_z, h_n) = (chunk(tracer, each, 3, -1) for each in gates)
     reset, update = (x_r + h_r).sigmoid(), (x_z + h_z).sigmoid()
-    return POINTWISE["lerp"](tracer, (x_n + reset * h_n).tanh(), h, update)
+    new = (x_n + reset * h_n).tanh()
+    return new + update * (h - new)
 
 
 @_register("bilinear")

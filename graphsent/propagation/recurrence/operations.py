@@ -45,7 +45,7 @@ def _largest_gradients(g: Any, y: Any, *args: Any) -> list[Any]:
 OPERATIONS = {
     "add": Operation(torch.add, "({} + {})".format, lambda g, y, a, b: (g, g)),
     "sub": Operation(torch.sub, "({} - {})".format, lambda g, y, a, b: (g, -g)),
-    "mul": Operation(torch.mul, "({} * {})".format, lambda g, y, a, b: (g * b, g * a)),
+    "mul": Operation(torch.mul, "rounded({} * {})".format, lambda g, y, a, b: (g * b, g * a)),
     "div": Operation(torch.div, "({} / {})".format, lambda g, y, a, b: (g / b, -(g / b * y))),
     "sigmoid": Operation(
         torch.sigmoid, "sigmoid({})".format, lambda g, y, a: (g * (y - y * y),), slow=True
@@ -75,10 +75,11 @@ OPERATIONS = {
         "choose({0} <= all(0), all(0), {0})".format,
         lambda g, y, a: (y.number(0).at_least(y).chosen(g)[1],),
     ),
-    "maximum": Operation(  # gradient to the first of equal arguments
+    "maximum": Operation(  # gradient to the first of equal arguments, or the first NaN
         lambda a, b: torch.where((a >= b) | a.isnan(), a, b),
         "first_of_largest({}, {})".format,
-        lambda g, y, a, b: a.at_least(b).chosen(g),
+        # The second one's, if it is larger or NaN and the first is not NaN.
+        lambda g, y, a, b: (a.at_least(a) * (1 - a.at_least(b))).chosen(g)[::-1],
     ),
     "larger": Operation(
         torch.maximum,

@@ -11,6 +11,7 @@ from torch import Tensor
 from graphsent.propagation.recurrence.symbols import Condition, Symbol, Untraceable, is_a
 from graphsent.propagation.recurrence.tracing import DRAWS, Tracer, registering
 
+_HALF = 0.5
 _SMALL = 1e-30  # beyond, the inverse of a number may not be a normal number of its type
 POINTWISE: dict[str, Callable[..., Any]] = {}
 _register = registering(POINTWISE)
@@ -80,12 +81,6 @@ _register("reciprocal")(lambda tracer, a: 1 / a)
 @_register("addcmul")
 def _addcmul(tracer: Tracer, a: Any, b: Any, c: Any, *, value: float = 1) -> Symbol:
     return _add(tracer, a, tracer.pointwise("mul", b, c), alpha=value)
-
-
-@_register("lerp")
-def _lerp(tracer: Tracer, a: Any, b: Any, weight: Any) -> Symbol:
-    difference = tracer.pointwise("sub", b, a)
-    return tracer.pointwise("add", a, tracer.pointwise("mul", weight, difference))
 
 
 # Comparisons and choices
@@ -184,6 +179,18 @@ def _clamp(tracer: Tracer, a: Any, min: Any = None, max: Any = None) -> Symbol:
 
 _register("clamp_min")(lambda tracer, a, min: _clamp(tracer, a, min))
 _register("clamp_max")(lambda tracer, a, max: _clamp(tracer, a, None, max))
+
+
+@_register("lerp")
+def _lerp(tracer: Tracer, a: Any, b: Any, weight: Any) -> Symbol:
+    difference = tracer.pointwise("sub", b, a)
+    rest = tracer.pointwise("mul", tracer.pointwise("sub", 1.0, weight), difference)
+    of_a = tracer.pointwise("add", a, tracer.pointwise("mul", weight, difference))
+    of_b = tracer.pointwise("sub", b, rest)  # is b where the weight is 1
+    if is_a(weight, (int, float)):
+        return of_a if abs(weight) < _HALF else of_b
+    size = POINTWISE["abs"](tracer, weight)
+    return _where(tracer, POINTWISE["lt"](tracer, size, _HALF), of_a, of_b)
 
 
 # Activations

@@ -114,8 +114,9 @@ def _normalize(
 
 def _root(tracer: Tracer, a: Any) -> Any:
     """The square root, without a gradient at 0, as of norms and standard deviations."""
-    root = POINTWISE["where"](tracer, a > 0, a, 1.0).sqrt()
-    return POINTWISE["where"](tracer, a > 0, root, a)  # a if it is 0 or NaN
+    is_zero = a == 0
+    root = POINTWISE["where"](tracer, is_zero, 1.0, a).sqrt()
+    return POINTWISE["where"](tracer, is_zero, a, root)
 
 
 @_register("max")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import torch
 
-_OPTIONS = ("--std=c++17", "-w")
+_OPTIONS = ("--std=c++17", "-w", "--fmad=false")
 
 
 class CudaError(OSError):
