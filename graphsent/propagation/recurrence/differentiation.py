@@ -257,11 +257,3 @@ class _Reverse:
         count = self.make("sum", Domain.NODE, result.width, (equal,)).ref()
         share = self.pointwise("div", gradient, count)
         self.give(arg, self.pointwise("mul", share, equal), Domain.EDGE)
-
-    def through_softmax(self, result: Ref, gradient: Ref) -> None:
-        weighted = self.pointwise("mul", gradient, result)
-        if weighted.value.domain != Domain.EDGE:
-            weighted = self.make("pack", Domain.EDGE, weighted.width, (weighted,)).ref()
-        mean = self.make("sum", Domain.NODE, result.width, (weighted,)).ref()
-        through = self.pointwise("sub", weighted, self.pointwise("mul", result, mean))
-        self.give(result.value.args[0].part(result.first, result.width), through, Domain.EDGE)

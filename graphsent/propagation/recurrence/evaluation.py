@@ -168,12 +168,6 @@ class _Values:
         index = self.target.unsqueeze(1).expand_as(rows)
         return results.scatter_reduce(0, index, rows, how, include_self=False)
 
-    def softmax(self, scores: Tensor) -> Tensor:
-        """Softmax of scores, (num_edges, width), over the edges to each node."""
-        highest = self.amax(scores.detach())
-        weights = torch.exp(scores - highest.index_select(0, self.target))
-        return weights / self.spread(self.sum(weights))
-
 
 def hoisted_inputs(
     hoisted: Sequence[Value], inputs: Sequence[Tensor], constants: Sequence[Tensor]

@@ -87,7 +87,7 @@ class Value:
             - ``"rowsum"``: the sum of the columns.
             - ``"pack"``: arguments side by side.
             - ``"sum"``: over the edges to a node. ``"pull"``: over the edges from a source.
-            - ``"prod"``, ``"softmax"``: over the edges to a node.
+            - ``"prod"``: over the edges to a node.
             - ``"others"``: the product over all other edges to the target of an edge.
             - ``"max"``, ``"amax"``: over the edges to a node; the gradient goes to the first of the
               largest, or evenly to all of them.

@@ -155,13 +155,8 @@ def _softmax(
 ) -> Symbol:
     _check_dtype(_stacklevel, dtype)
     dim = dim_of(a, dim)
-    if a.shape[dim] is CHILDREN:
-        return _over_edges(tracer, "softmax", a, dim, True)
-    if a.codes.shape[dim] > 4 * FEW:
-        raise Untraceable(f"it takes the softmax of {a.codes.shape[dim]} columns")
     # The result does not depend on the number subtracted, so it needs no gradient.
-    highest = _reduced(tracer, "max", "maximum", a, dim, True)
-    exponentials = (a - _fixed(tracer, highest)).exp()
+    exponentials = (a - _fixed(tracer, _amax(tracer, a, dim, True))).exp()
     return exponentials / _sum(tracer, exponentials, dim, True)
 
 
@@ -255,16 +250,13 @@ def _parts(tracer: Tracer, a: Symbol, dim: int) -> Sequence[Symbol]:
 
 
 def _over_edges(tracer: Tracer, op: str, a: Symbol, dim: int, keepdim: bool) -> Symbol:
-    """A sum, product, maximum or softmax over the predecessors."""
-    domain = Domain.EDGE if op == "softmax" else Domain.NODE
+    """A sum, product or maximum over the predecessors."""
 
     def make(ref: Ref) -> Ref:
         if ref.value.domain in (Domain.CONSTANT, Domain.NODE):
             raise Untraceable("it reduces over predecessors a tensor that is the same for all")
-        return tracer.expressions.make(op, domain, ref.width, (ref,)).ref()
+        return tracer.expressions.make(op, Domain.NODE, ref.width, (ref,)).ref()
 
     result = tracer.each(make, a)
-    if op == "softmax":
-        return result
     reduced = Symbol(tracer, result.codes, (*a.shape[:dim], 1, *a.shape[dim + 1 :]))
     return reduced if keepdim else squeeze(tracer, reduced, dim)

@@ -14,7 +14,7 @@ from graphsent.propagation.recurrence.recurrence import Traced
 LEAVES = ("input", "constant", "state", "gradient", "number", "degree")
 """Values that are given."""
 
-OVER_EDGES = ("sum", "pull", "prod", "others", "softmax", "max", "amax", "first")
+OVER_EDGES = ("sum", "pull", "prod", "others", "max", "amax", "first")
 """Loops over the edges of a node."""
 
 _ARRAYS = ("product", "back", "rowsum", "pack", *OVER_EDGES)

@@ -224,17 +224,6 @@ class Steps:
         )
         return over_columns(f"OVER_ROW({value.width}, STEP)", step)
 
-    def _softmax(self, value: Value, body: Body, name: str, to: str) -> str:
-        made = " ".join([AT_EDGE, *body.before, *body.lines])
-        step = (
-            f"vec highest = all(-INFINITY), total = all(0); {EACH_EDGE} {{ {made} "
-            f"highest = choose({name} > highest, {name}, highest); }} "
-            f"{EACH_EDGE} {{ {made} vec y = exponential_of_any({name} - highest); total += y; "
-            f"store({to} + (j), y, n); }} "
-            f"{EACH_EDGE} {{ real *to = {to} + (j); store(to, load(to, n) / total, n); }}"
-        )
-        return over_columns(f"OVER_ROW({value.width}, STEP)", step)
-
     def _first(self, value: Value, body: Body, name: str, highest: str, to: str) -> str:
         made = " ".join([AT_EDGE, *body.before, *body.lines])
         step = (
