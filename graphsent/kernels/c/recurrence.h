@@ -25,9 +25,10 @@ struct walk {
   const real *const *start;         // (num_starts, size) if the start is given
   const real *const *constants;
   real *const *results;  // (num_nodes, size), or NULL
-  // Gradients of the results, or NULL, and of the arguments; NULL if not requested.
+  // Gradients of the results, or NULL, and of the arguments; NULL if not requested. Those of
+  // constants, and of rows that several nodes share, are added to what is there.
   const real *const *dresults;
-  const int64_t *const *dinput_rows;  // rows, zero at first, that several nodes add to, or NULL
+  const int64_t *const *dinput_rows;  // rows that several nodes add to, or NULL
   real *const *dinputs;               // as inputs; without dinput_rows, each node has its own row
   real *const *dstart_inputs, *const *dstart, *const *dconstants;
   real *dstart_x, *dstart_weight, *dstart_bias;
@@ -88,13 +89,12 @@ static void take_gradients(const struct walk *w, int part, real *to, int64_t siz
   }
 }
 
-// Adds up the threads' results for a row, which are `apart` numbers from each other.
+// Adds the threads' results to a row; they are `apart` numbers from each other.
 static void add_up(real *to, const real *found, int64_t apart, int64_t width, int64_t thread,
                    int64_t threads) {
   const int64_t from = share_lanes(width, thread, threads);
   const int64_t end = share_lanes(width, thread + 1, threads);
-  memcpy(to + from, found + from, (end - from) * sizeof(real));
-  for (int64_t n = 1; n < threads; n++) add(to, found + n * apart, from, end);
+  for (int64_t n = 0; n < threads; n++) add(to, found + n * apart, from, end);
 }
 
 static inline vec first_of_largest(vec a, vec b) { return choose((a >= b) | (a != a), a, b); }

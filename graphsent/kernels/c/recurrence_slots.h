@@ -99,9 +99,9 @@ static void multiply_pairs_back(struct own *s, int part, int slot, const real *s
   }
 }
 
-// The gradient of the columns of a weight that multiply the states in a slot.
+// Adds to the gradient of the columns of a weight that multiply the states in a slot.
 static void weigh_slot(struct own *s, int part, int slot, const real *sums, int64_t apart,
-                       int64_t width, real *to, int64_t stride, int more) {
+                       int64_t width, real *to, int64_t stride) {
   const struct walk *w = &s->walk;
   const int64_t at = slot * s->inner;
   const int64_t links = s->places.earlier[slot * (s->inner + 1) + s->inner];
@@ -109,6 +109,6 @@ static void weigh_slot(struct own *s, int part, int slot, const real *sums, int6
   const struct rows rows = {sums, apart, s->places.link_rows + at, NULL};
   const struct rows states = {s->state[part] + (w->num_starts - w->num_leaves) * SIZE, SIZE,
                               s->places.link_sources + at, s->state[part]};
-  multiply_transposed(rows, width, states, SIZE, count, (struct sums){to, stride, NULL, 0, more},
+  multiply_transposed(rows, width, states, SIZE, count, (struct sums){to, stride, NULL, 0, 1},
                       s->turned, s->thread, s->threads);
 }

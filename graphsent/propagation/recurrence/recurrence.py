@@ -74,14 +74,11 @@ class Traced:
 
 
 class Differentiated(NamedTuple):
-    """The gradients that a walk computes, for each tensor that it is given.
+    """Whether a walk computes a gradient, for each tensor that it is given."""
 
-    ``"all"`` if the walk fills the gradient, ``"some"`` if it adds to zeros, empty without one.
-    """
-
-    inputs: tuple[str, ...]
-    start: tuple[str, ...]
-    constants: tuple[str, ...]
+    inputs: tuple[bool, ...]
+    start: tuple[bool, ...]
+    constants: tuple[bool, ...]
 
 
 _NOT_COMPILED = Differentiated((), (), ())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
@@ -73,26 +72,13 @@ class Lowered:
         """Number of columns of an input."""
         return next(v.width for v in self.values if v.op == "input" and v.data == number)
 
-    def differentiated(self, num_inputs: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def differentiated(self, num_inputs: int) -> tuple[tuple[bool, ...], tuple[bool, ...]]:
         """Gradients of inputs, then hoisted ones, and of constants: see ``Differentiated``."""
         count = num_inputs + len(self.traced.hoisted)
-        inputs = tuple("all" if n in self.gradients.inputs else "" for n in range(count))
-        return inputs, tuple(map(self._kind, range(len(self.traced.shapes)), self.traced.shapes))
-
-    def _kind(self, number: int, shape: tuple[int, ...]) -> str:
-        terms = [share.term for share in self.gradients.weights if share.term.weight == number]
-        shares = self.gradients.constants.get(number, ())
-        if terms and shares:
-            raise Unsupported("it uses a parameter both in a product and elementwise")
-        if not terms:
-            return "" if not shares else "all" if width_of(shares) == math.prod(shape) else "some"
-        filled: set[int] = set()
-        for term in terms:
-            columns = set(range(term.column, term.column + term.rows.width))
-            if columns & filled and not columns <= filled:
-                return "some"  # a product would add to some columns, and overwrite others
-            filled |= columns
-        return "all" if len(filled) == shape[1] else "some"
+        constants = {*self.gradients.constants}
+        constants |= {share.term.weight for share in self.gradients.weights}
+        inputs = tuple(n in self.gradients.inputs for n in range(count))
+        return inputs, tuple(n in constants for n in range(len(self.traced.constants)))
 
 
 def width_of(shares: Sequence[Share]) -> int:

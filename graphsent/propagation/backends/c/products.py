@@ -122,14 +122,10 @@ class Products:
         return f"{text}  BARRIER\n" if text else ""
 
     def weights_backward(self) -> str:
-        """The gradients of weights."""
+        """Adds to the gradients of weights."""
         text, layout = "", self.layout
-        filled: set[tuple[int, int]] = set()
         for term, sums in layout.combine.gradients.weights:
             stride = layout.recurrence.combine.shapes[term.weight][1]
-            columns = {(term.weight, term.column + n) for n in range(term.rows.width)}
-            more = int(bool(columns & filled))
-            filled |= columns
             array = layout.array_of[sums]
             to = f"w->dconstants[{term.weight}] + {term.column}"
             text += f"  if (w->dconstants[{term.weight}]) "
@@ -137,7 +133,7 @@ class Products:
                 number, slot = term.rows.data
                 text += (
                     f"weigh_slot(s, {number}, {slot}, {array.begin}, {array.stride}, "
-                    f"{term.width}, {to}, {stride}, {more});\n"
+                    f"{term.width}, {to}, {stride});\n"
                 )
                 continue
             rows, row_stride = layout.all_rows(term.rows)
@@ -145,7 +141,7 @@ class Products:
             text += (
                 f"multiply_transposed((struct rows){{{array.begin}, {array.stride}, NULL, NULL}}, "
                 f"{term.width}, (struct rows){{{rows}, {row_stride}, NULL, NULL}}, "
-                f"{term.rows.width}, {count}, (struct sums){{{to}, {stride}, NULL, 0, {more}}}, "
+                f"{term.rows.width}, {count}, (struct sums){{{to}, {stride}, NULL, 0, 1}}, "
                 "s->turned, s->thread, s->threads);\n"
             )
         return text

@@ -76,6 +76,7 @@ def _of_all(passes: Passes, products: Products) -> dict[str, str]:
             f"  if ({to}{shared}) add_up({to}, s->all_acc + {first}, ACCUMULATED, {width}, "
             "s->thread, s->threads);\n"
         )
+    summed += "  BARRIER\n" if summed else ""  # before products add to the same gradients
     return {
         "pairs_forward": products.pairs_forward(),
         "pairs_backward": products.pairs_backward(),

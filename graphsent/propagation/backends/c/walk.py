@@ -114,17 +114,21 @@ class _Generated(Function):
         found = plan.recurrence.differentiated
         dinputs = []
         inputs = zip(given.inputs, shared, needed.inputs, found.inputs, strict=True)
-        for part, rows, need, kind in inputs:
+        for part, rows, need, computed in inputs:
             own = part.dim() > 1 and rows is None  # a row for each node
             shape = (plan.schedule.num_inner, *part.shape[1:]) if own else part.shape
-            dinputs.append(_gradient(shape, need, kind if rows is None else "some", like))
-        kinds: Sequence[str] = ("all",) * len(given.start)
+            dinputs.append(_gradient(shape, need and computed, like, added=not own))
+        computed_of: Sequence[bool] = (True,) * len(given.start)
         if not plan.start.given:
-            kinds = (*kinds[:3], *found.start[1:]) if plan.start.projected else found.start
-        starts = zip(given.start, needed.start, kinds, strict=True)
-        dstart = [_gradient(part.shape, need, kind, like) for part, need, kind in starts]
+            more = found.start[1:] if plan.start.projected else found.start
+            computed_of = (*computed_of[: len(given.start) - len(more)], *more)
+        starts = zip(given.start, needed.start, computed_of, strict=True)
+        dstart = [_gradient(part.shape, need and computed, like) for part, need, computed in starts]
         constants = zip(given.constants, needed.constants, found.constants, strict=True)
-        dconstants = [_gradient(part.shape, need, kind, like) for part, need, kind in constants]
+        dconstants = [
+            _gradient(part.shape, need and computed, like, added=True)
+            for part, need, computed in constants
+        ]
         run.tensors(dresults=[*contiguous(gradients), *[None] * plan.num_missing])
         run.tensors(dinputs=dinputs, dinput_rows=shared, dconstants=dconstants)
         of_inputs = dstart
@@ -146,8 +150,10 @@ class _Generated(Function):
         return None, None, *dinputs, *dstart, *dconstants
 
 
-def _gradient(shape: Sequence[int], needed: bool, kind: str, like: Tensor) -> Tensor | None:
-    """Memory for a gradient, if any: uninitialized if the walk fills it, zeros if it adds to it."""
-    if not (needed and kind):
+def _gradient(
+    shape: Sequence[int], wanted: bool, like: Tensor, *, added: bool = False
+) -> Tensor | None:
+    """Memory for a gradient, if wanted: uninitialized, or zeros if the walk adds to it."""
+    if not wanted:
         return None
-    return empty(*shape, like=like) if kind == "all" else like.new_zeros(shape)
+    return empty(*shape, like=like).zero_() if added else empty(*shape, like=like)

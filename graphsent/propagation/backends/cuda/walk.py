@@ -275,13 +275,16 @@ def _gradients(
     plan, program, found = walk.plan, walk.program, walk.plan.recurrence.differentiated
     inputs = zip(given.inputs, plan.input_rows, needed.inputs, found.inputs, strict=True)
     dinputs = [
-        _memory_of(walk, part, rows) if need and kind else None for part, rows, need, kind in inputs
+        _memory_of(walk, part, rows) if need and computed else None
+        for part, rows, need, computed in inputs
     ]
     dstates = [walk.empty(walk.num_nodes) for _ in walk.states]
     dstart: list[Tensor | None] = []
     if not plan.start.given:
         starts = zip(given.start, needed.start, found.start, strict=True)
-        dstart = [torch.empty_like(part) if need and kind else None for part, need, kind in starts]
+        dstart = [
+            torch.empty_like(part) if need and computed else None for part, need, computed in starts
+        ]
     accumulated = torch.zeros(max(program.num_accumulated, 1), **walk.options)
     order = walk.source.argsort(stable=True)
     numbers = torch.arange(walk.num_nodes + 1, device=order.device)
@@ -312,7 +315,7 @@ def _gradients(
         backward.run("start_backward", walk.leaves)
     constants = zip(given.constants, needed.constants, found.constants, strict=True)
     dconstants = [
-        torch.zeros_like(part) if need and kind else None for part, need, kind in constants
+        torch.zeros_like(part) if need and computed else None for part, need, computed in constants
     ]
     for (array, number), (first, width) in program.accumulators.items():
         to = (dinputs if array == "dinputs" else dconstants)[number]
