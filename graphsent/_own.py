@@ -62,9 +62,9 @@ def _imported(module: str, name: str, what: str, raised: type[GraphsentError]) -
 
 
 def _siblings(module: str) -> list[str]:
-    """The full names of the modules in the same package."""
+    """The full names of the modules in the same package, or in the current directory."""
     package, _, _ = module.rpartition(".")
-    path = getattr(importlib.import_module(package), "__path__", []) if package else None
+    path = getattr(importlib.import_module(package), "__path__", []) if package else ["."]
     prefix = f"{package}." if package else ""
     return [each.name for each in pkgutil.iter_modules(path, prefix)]
 

@@ -21,6 +21,7 @@ from graphsent.cells.validation import (
     check_signature,
     check_size,
     check_state,
+    extra_failure,
     failure,
     first_parameter,
     state_tuple,
@@ -148,7 +149,8 @@ class TreeCell(CellModule):
     def extra_inputs(self, graph: dgl.DGLGraph, device: torch.device) -> dict[str, Tensor]:
         """The node data of ``input_names`` after x, (num_nodes, ...) each.
 
-        They are moved to ``device``, that of x, if they are elsewhere.
+        They are moved to ``device``, that of x, if they are elsewhere, and floating-point data are
+        cast to the dtype of the features.
         """
         return {}
 
@@ -294,7 +296,7 @@ class TreeCell(CellModule):
             feat = feat.masked_fill(~leaf.unsqueeze(1).to(feat.device), 0)
         x = self.checked_project(feat)
         zeros = x.new_zeros(graph.num_nodes(), self.hidden_feats)
-        data = self._extra(graph, x.device, **extra)
+        data = self._extra(graph, feat, **extra)
         inputs = {"x": x, **data, LEAF: leaf, **dict.fromkeys(self.state_names, zeros)}
         if initial_state is not None:
             parts = self.check_initial_state(initial_state, zeros)
@@ -411,14 +413,26 @@ class TreeCell(CellModule):
     ) -> Run:
         """A run level by level, with the arguments of :meth:`run`."""
         schedule = schedule_of(graph)
-        data = self._extra(graph, feat.device, **extra)
+        data = self._extra(graph, feat, **extra)
         return Run(self, schedule, self.slots(graph, schedule), feat, data, initial_state)
 
-    def _extra(self, graph: dgl.DGLGraph, device: torch.device, **extra: Any) -> dict[str, Tensor]:
-        """:meth:`extra_inputs`, checked and on a device."""
-        data = self.extra_inputs(graph, device, **extra)
+    def _extra(
+        self, graph: dgl.DGLGraph, feat: Tensor | IndexedFeat, **extra: Any
+    ) -> dict[str, Tensor]:
+        """:meth:`extra_inputs`, checked, with the device and dtype of the features."""
+        rows = feat if isinstance(feat, Tensor) else feat.rows
+        try:
+            data = self.extra_inputs(graph, rows.device, **extra)
+        except (KeyError, *_OF_TENSORS) as error:
+            if type(error) not in (KeyError, *_OF_TENSORS):
+                raise
+            raise CellError(extra_failure(self, graph, error)) from error
         check_extra(self, data, graph.num_nodes())
-        return {name: to_device(values, device) for name, values in data.items()}
+        moved = {name: to_device(values, rows.device) for name, values in data.items()}
+        return {
+            name: values.to(rows.dtype) if values.is_floating_point() else values
+            for name, values in moved.items()
+        }
 
     @untraced
     def explain(self, graph: dgl.DGLGraph, **extra: Any) -> Explanation:

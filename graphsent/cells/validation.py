@@ -116,6 +116,13 @@ def failure(
     return f"{type(cell).__name__}.{method} failed on {given}: {error}"
 
 
+def extra_failure(cell: Any, graph: dgl.DGLGraph, error: Exception) -> str:
+    """Describes a call of ``extra_inputs`` that failed, with the data of the graph."""
+    found = f"node data {[*graph.ndata]} and edge data {[*graph.edata]}"
+    shown = f"no {error}" if isinstance(error, KeyError) else error
+    return f"{type(cell).__name__}.extra_inputs failed on a graph with {found}: {shown}"
+
+
 def state_tuple(cell: Any) -> str:
     """The names of a cell's state as a Python tuple, for messages."""
     return f"({', '.join(cell.state_names)}{',' if len(cell.state_names) == 1 else ''})"

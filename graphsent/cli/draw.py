@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from graphsent.cli.usage import UsageError, check_target, flag
+from graphsent.cli.usage import UsageError, check_target, counted, flag
 from graphsent.cli.whole_files import trees_from
 from graphsent.drawing import write_page
 from graphsent.errors import DataError
@@ -58,7 +58,7 @@ def _write_page(arguments: Any) -> None:
         raise UsageError(f"--out {arguments.out}: a page shows predictions and needs --model")
     predictions = _classifier(arguments).predict(_given_trees(arguments))
     number = write_page(predictions, arguments.out, title=arguments.title or "Predictions")
-    print(f"wrote {arguments.out}: {number:,} trees")
+    print(f"wrote {arguments.out}: {counted(number, 'tree')}")
 
 
 def _classifier(arguments: Any) -> Any:

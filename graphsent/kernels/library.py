@@ -65,7 +65,8 @@ def kernels_for(*tensors: Tensor | None) -> ctypes.CDLL | None:
     for part in tensors:
         if part is not None and not (part.is_cpu and part.dtype == dtype and in_memory(part)):
             return None
-    return library_for(TYPES[dtype])
+    library = library_for(TYPES[dtype])
+    return None if isinstance(library, str) else library
 
 
 def in_memory(tensor: Tensor) -> bool:
@@ -88,17 +89,17 @@ def transformed() -> bool:
     )
 
 
-def library_for(real: str) -> ctypes.CDLL | None:
-    """The kernels for a C type, ``"float"`` or ``"double"``."""
+def library_for(real: str) -> ctypes.CDLL | str:
+    """The kernels for a C type, ``"float"`` or ``"double"``, or why there are none."""
     if switched_off():
-        return None
+        return f"{SWITCH}=0 turns compiled code off"
     return _load(real)
 
 
 def loaded_kernels(like: Tensor) -> ctypes.CDLL:
     """The kernels for a tensor for which :func:`kernels_for` has found some."""
     library = _load(TYPES[like.dtype])
-    assert library is not None
+    assert not isinstance(library, str)
     return library
 
 
@@ -124,8 +125,7 @@ def _stored(tensor: Tensor) -> Tensor:
 def kernels_in_use(dtype: torch.dtype = torch.float32, device: torch.device | str = "cpu") -> bool:
     """Whether cells on the CPU run compiled kernels; builds them if necessary.
 
-    ``cell.explain(graph)`` also says what a cell runs on a GPU. If there are no kernels,
-    ``graphsent.kernels.library`` logs the reason at level INFO.
+    ``cell.explain(graph)`` also says what a cell runs on a GPU, and if there are no kernels, why.
 
     Args:
         dtype: dtype of the features; there are kernels for float32 and float64.
@@ -136,13 +136,14 @@ def kernels_in_use(dtype: torch.dtype = torch.float32, device: torch.device | st
 
 
 @Once
-def _load(real: str) -> ctypes.CDLL | None:
-    """The library for a C type; None, from then on, if it can be neither loaded nor built."""
+def _load(real: str) -> ctypes.CDLL | str:
+    """The library for a C type; from then on the reason, if it can be neither loaded nor built."""
     try:
         return build(options_of(real), _open)
     except (OSError, RuntimeError) as error:
-        _log.info("no compiled kernels for numbers of type %s: %s", real, error)
-        return None
+        reason = f"there are no compiled kernels for numbers of type {real}: {error}"
+        _log.warning("%s; cells run in torch, which is slower (%s=0 hides this)", reason, SWITCH)
+        return reason
 
 
 def _open(path: Path) -> ctypes.CDLL:

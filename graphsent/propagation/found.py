@@ -57,7 +57,9 @@ def find_recurrence(
     if autocast_enabled(like.device.type):  # which casts them
         types -= {torch.bfloat16, torch.float16}
     if len(types) > 1:
-        return "inputs have different dtypes"
+        named = {"feat": like, **extra}
+        found = ", ".join(f"{name} {values.dtype}" for name, values in named.items())
+        return f"inputs have different dtypes: {found}"
     parameters = parameters_of(cell)
     if any(map(is_lazy, parameters.values())):
         return "parameters are not initialized yet"

@@ -17,7 +17,7 @@ def example_graphs(max_children: int | None = None) -> dict[str, dgl.DGLGraph]:
     Args:
         max_children: Largest number of children of a node; None for any number.
     """
-    most = 5 if max_children is None else max_children
+    most = 12 if max_children is None else max_children
     pairs = min(most, 2)
     diamond: list[list[int]] = [[], [], [0, 1], [1, 0], [2, 3], [4, 2]]
     children: dict[str, list[list[int]]] = {

@@ -330,3 +330,84 @@ def test_dropout_while_training():
     graph = tree(20, 2)
     assert cell.explain(graph).way != "levels"
     assert cell.train().explain(graph).reason == "it draws random numbers"
+
+
+class OfTwo(SlottedCell):
+    """A function of the states of two children, (num_nodes, 2, hidden_feats)."""
+
+    state_names = ("h",)
+
+    def __init__(self, function, size):
+        super().__init__(size, size, 2)
+        self.function = function
+
+    def project(self, feat):
+        return feat
+
+    def start(self, x):
+        return (x,)
+
+    def combine(self, children, x):
+        return (self.function(children[0]),)
+
+
+NAN, INF = math.nan, math.inf
+OF_TWO = {
+    "difference of equal products": (
+        lambda h: h[:, 0] * h[:, 0] - h[:, 1] * h[:, 1],
+        [[0.1, 0.2, 0.3, 0.7], [0.1, 0.2, 0.3, 0.7]],
+    ),
+    "deviation of equal children": (
+        lambda h: torch.sqrt((h * h).mean(1) - h.mean(1) ** 2 + 1e-30),
+        [[0.1, 0.2, 0.3, 0.7], [0.1, 0.2, 0.3, 0.7]],
+    ),
+    "sigmoid of small numbers": (
+        lambda h: h[:, 0].sigmoid() * h[:, 1],
+        [[-80.0, -100.0, -1000.0, -INF, INF, 200.0], [3e38, 3e38, 1e38, INF, -INF, 1e-38]],
+    ),
+    "logarithm of a sigmoid": (
+        lambda h: h[:, 0].sigmoid().log() + 0 * h[:, 1],
+        [[-80.0, -86.0, 80.0], [1.0, 1.0, 1.0]],
+    ),
+    "first largest with NaN": (
+        lambda h: h.max(1)[0] + h.min(1)[0],
+        [[NAN, 1.0, NAN, 2.0, 3.0], [1.0, NAN, NAN, 2.0, 1.0]],
+    ),
+    "norm with NaN": (
+        lambda h: h[:, 0].norm(dim=-1, keepdim=True) + 0 * h[:, 1],
+        [[NAN, 1.0, 2.0], [1.0, 1.0, 1.0]],
+    ),
+    "norm of zeros": (
+        lambda h: h[:, 0].norm(dim=-1, keepdim=True) * h[:, 1],
+        [[0.0, -0.0, 0.0], [1.0, 2.0, 3.0]],
+    ),
+    "interpolation": (
+        lambda h: torch.lerp(h[:, 0], h[:, 1], 1.0) + h[:, 0].lerp(h[:, 1], 0.3),
+        [[1e8, 1000.0, INF, 1.0], [1.0, 0.001, 1.0, INF]],
+    ),
+    "interpolation by weights": (
+        lambda h: torch.lerp(h[:, 0], 1 - h[:, 0], h[:, 1]),
+        [[1e8, 1000.0, 3.0, 2.0, 1.0], [1.0, 0.999, 0.5, 0.25, -0.75]],
+    ),
+}
+
+
+@each_way
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("name", OF_TWO)
+def test_extreme_numbers_of_two_children(name, dtype, switch, monkeypatch):
+    """Values and gradients of torch, NaN and infinity included."""
+    function, numbers = OF_TWO[name]
+    h = torch.tensor([numbers], dtype=dtype)
+    cell = OfTwo(function, h.shape[-1]).to(dtype)
+    monkeypatch.setenv(SWITCH, switch)
+    graph = dgl.graph(([0, 1], [2, 2]))
+    graph.edata["child_index"] = torch.tensor([0, 1])
+    assert cell.explain(graph).way == ("compiled" if switch == "1" else "traced")
+    given, feat = h.clone().requires_grad_(), torch.cat((h[0], h[0, :1])).requires_grad_()
+    state, expected = cell(graph, feat)[2:], function(given)
+    (gradient,) = torch.autograd.grad(state.sum(), feat)
+    (known,) = torch.autograd.grad(expected.sum(), given)
+    close = {"rtol": 64 * torch.finfo(dtype).eps, "atol": 1e-37, "equal_nan": True}
+    torch.testing.assert_close(state, expected, **close)
+    torch.testing.assert_close(gradient[None, :2], known, **close)

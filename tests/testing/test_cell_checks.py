@@ -137,7 +137,7 @@ class ChangesTheGraph(Sum):
         (MixesNodes, "batch_equals_single_graphs", "does combine use rows of other nodes"),
         (SeesTheOrder, "numbering_does_not_matter", "a SlottedCell has them in their slots"),
         (SeesTheOrderInItsMemory, "numbering_does_not_matter", "m differs by"),
-        (Random, "agrees_with_dgl-compiled", "is combine random"),
+        (Random, "agrees_with_dgl-compiled", "or combine random"),
         (Remembers, "agrees_with_dgl-torch", "keep something from one call"),
         (HasNoUse, "every_parameter_is_used-dgl", r"V\.weight has no gradient"),
         (HasAWrongGradient, "gradients_equal_finite_differences", "Jacobian"),

@@ -10,7 +10,7 @@ from pathlib import Path
 import torch
 
 from graphsent.kernels.build import build, options_of
-from graphsent.kernels.library import SWITCH, TYPES, library_for, switched_off
+from graphsent.kernels.library import TYPES, library_for
 from graphsent.kernels.once import Once
 from graphsent.kernels.structures import Walk, check_layout
 from graphsent.propagation.backends.c.layout import Layout
@@ -26,10 +26,8 @@ def generated_library(recurrence: Recurrence, dtype: torch.dtype) -> ctypes.CDLL
     if dtype not in TYPES:
         return f"there is no compiled code for {dtype}"
     kernels = library_for(TYPES[dtype])
-    if kernels is None:
-        if switched_off():
-            return f"{SWITCH}=0 turns compiled code off"
-        return "there are no compiled kernels"
+    if isinstance(kernels, str):
+        return kernels
     text = _text(recurrence)
     if isinstance(text, Unsupported):
         return str(text)
