@@ -432,8 +432,8 @@ class Scaled(ChildSumTreeLSTM):
 def test_inputs_of_another_type_are_not_read_as_numbers_of_the_features():
     graph, cell = tree(30, 3), Scaled(IN_FEATS, HIDDEN_FEATS).double()
     feat = torch.randn(graph.num_nodes(), IN_FEATS, dtype=torch.float64)
-    explanation = cell.explain(graph)
-    assert (explanation.way, explanation.reason) == ("levels", "inputs have different dtypes")
+    found = "inputs have different dtypes: feat torch.float64, depth torch.int64"
+    assert str(cell.explain(graph)) == f"levels: {found}"
     expected = cell(graph, feat, engine="dgl")
     torch.testing.assert_close(cell(graph, feat), expected, rtol=0, atol=1e-12)
 
@@ -565,3 +565,36 @@ def test_a_state_of_another_dtype_under_autocast():
     with torch.autocast("cpu", torch.bfloat16):
         h = cell(graph, feat, engine="dgl")
     torch.testing.assert_close(h.float(), cell(graph, feat), rtol=0.1, atol=0.1)
+
+
+class Weighted(ChildSumTreeLSTM):
+    """A cell whose node data are always float32."""
+
+    input_names = ("x", "weight")
+
+    def extra_inputs(self, graph, device):
+        return {"weight": graph.ndata["weight"].float().unsqueeze(1)}
+
+    def start(self, x, weight):
+        return super().start(x * weight)
+
+    def combine(self, children, x, weight):
+        return super().combine(children, x * weight)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+def test_node_data_have_the_dtype_of_the_features(dtype):
+    graph, cell = tree(30, 3), Weighted(IN_FEATS, HIDDEN_FEATS).to(dtype)
+    graph.ndata["weight"] = torch.arange(graph.num_nodes())
+    assert not cell.explain(graph).reason.startswith("inputs")
+    feat = torch.randn(graph.num_nodes(), IN_FEATS, dtype=dtype)
+    found = [cell(graph, feat, engine=engine) for engine in ("auto", "dgl")]
+    torch.testing.assert_close(*found)
+    assert found[0].dtype == dtype
+
+
+def test_missing_node_data_are_named():
+    cell, graph = Weighted(IN_FEATS, HIDDEN_FEATS), tree(3, 3)
+    for run in (lambda: cell(graph, torch.randn(3, IN_FEATS)), lambda: cell.explain(graph)):
+        with pytest.raises(CellError, match=r"Weighted.extra_inputs failed.*\[\].*: no 'weight'"):
+            run()

@@ -163,6 +163,16 @@ def test_drawing_predicted_against_gold(tmp_path, capsys):
     assert "probability of the label" in out.read_text()
 
 
+def test_gold_labels_are_names_as_predict_writes_them(tmp_path):
+    model = TreeLSTMClassifier(VOCABULARY, 2, 3, 4, label_names=("very bad", "fair (so-so)"))
+    model.save_pretrained(tmp_path / "trees")
+    out, tree = (
+        tmp_path / "gold.svg",
+        "--tree=(very_bad (fair_-LRB-so-so-RRB- the) (very_bad film))",
+    )
+    assert main(["draw", tree, f"--model={tmp_path / 'trees'}", f"--out={out}", "--gold"]) == 0
+
+
 def test_a_page_of_all_trees(classifier, files, tmp_path, capsys):
     page = tmp_path / "page.html"
     assert main(["draw", files[0], f"--model={classifier}", f"--out={page}", "--title=Mine"]) == 0

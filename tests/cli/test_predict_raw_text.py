@@ -42,6 +42,33 @@ def sentences(output: str) -> list[str]:
 MIXED = "The film is good .\n(S (A the) (B film))\n(good) film\n\nbad\n(S (A is)\n  (B good))\n"
 
 
+def test_lines_in_unclosed_brackets_are_lines(trees, monkeypatch, capsys):
+    text = "(: is film\n): the film\n\n((is good))\n( laughing film\n  good film\n\nfilm\n"
+    assert predict(trees, text, monkeypatch, FLAT) == 1
+    captured = capsys.readouterr()
+    found = sentences(captured.out)
+    assert len(found) == 8
+    assert found[0] == "-LRB-: is film"
+    assert found[3] == "-LRB--LRB-is good-RRB--RRB-"
+    assert found[5] == "good film"
+    assert captured.err.splitlines()[-1].endswith("2 of 8 inputs are bad and have no result")
+
+
+def test_lines_end_in_newlines(trees, tmp_path, capsys):
+    path, out = tmp_path / "old.txt", tmp_path / "old.trees"
+    path.write_bytes(b"good film\rthe film\r")
+    for command in (
+        ["predict", trees, str(path), FLAT],
+        ["parse", str(path), FLAT, f"--out={out}"],
+    ):
+        assert main(command) == 2
+        message = f"{path}:1: a file whose lines end in carriage returns alone"
+        assert message in capsys.readouterr().err
+    path.write_bytes(b"good film\r\nthe film")
+    assert main(["predict", trees, str(path), FLAT]) == 0
+    assert sentences(capsys.readouterr().out) == ["good film", "the film"]
+
+
 def test_lines_are_trees_or_text(trees, monkeypatch, capsys):
     assert predict(trees, MIXED, monkeypatch, FLAT) == 1
     captured = capsys.readouterr()

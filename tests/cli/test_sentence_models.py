@@ -185,7 +185,10 @@ def test_the_texts_of_a_table_are_inspected(runs, tmp_path, capsys):
     assert len(set(found)) == 1
     (tmp_path / "bad.tsv").write_text("x\ta b c\nno tab\n")
     (tmp_path / "empty.txt").write_text("")
-    for name, message in {"bad.tsv": "bad.tsv:2: ", "empty.txt": "empty.txt: empty"}.items():
+    (tmp_path / "short.txt").write_text("a\n")
+    messages = {"bad.tsv": "bad.tsv:2: ", "empty.txt": "empty.txt: empty"}
+    messages["short.txt"] = "short.txt: all sentences are shorter than the filters"
+    for name, message in messages.items():
         assert main(["inspect", out, "filters", str(tmp_path / name)]) == 2
         assert message in capsys.readouterr().err
 
