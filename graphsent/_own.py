@@ -6,6 +6,7 @@ import importlib
 import inspect
 import pkgutil
 import re
+import sys
 import traceback
 from collections.abc import Callable
 from types import ModuleType
@@ -62,11 +63,12 @@ def _imported(module: str, name: str, what: str, raised: type[GraphsentError]) -
 
 
 def _siblings(module: str) -> list[str]:
-    """The full names of the modules in the same package, or in the current directory."""
+    """The full names of the modules in the same package; without one, those not of Python."""
     package, _, _ = module.rpartition(".")
-    path = getattr(importlib.import_module(package), "__path__", []) if package else ["."]
+    path = getattr(importlib.import_module(package), "__path__", []) if package else None
     prefix = f"{package}." if package else ""
-    return [each.name for each in pkgutil.iter_modules(path, prefix)]
+    names = [each.name for each in pkgutil.iter_modules(path, prefix)]
+    return [name for name in names if name not in sys.stdlib_module_names]
 
 
 def reason_of(error: BaseException, cls: type) -> str:

@@ -426,11 +426,13 @@ class TreeCell(CellModule):
         except (KeyError, *_OF_TENSORS) as error:
             if type(error) not in (KeyError, *_OF_TENSORS):
                 raise
-            raise CellError(extra_failure(self, graph, error)) from error
+            raise CellError(extra_failure(self, graph, extra, error)) from error
         check_extra(self, data, graph.num_nodes())
         moved = {name: to_device(values, rows.device) for name, values in data.items()}
         return {
-            name: values.to(rows.dtype) if values.is_floating_point() else values
+            name: values.to(rows.dtype)
+            if values.is_floating_point() and rows.is_floating_point()
+            else values
             for name, values in moved.items()
         }
 

@@ -116,11 +116,14 @@ def failure(
     return f"{type(cell).__name__}.{method} failed on {given}: {error}"
 
 
-def extra_failure(cell: Any, graph: dgl.DGLGraph, error: Exception) -> str:
-    """Describes a call of ``extra_inputs`` that failed, with the data of the graph."""
-    found = f"node data {[*graph.ndata]} and edge data {[*graph.edata]}"
+def extra_failure(
+    cell: Any, graph: dgl.DGLGraph, given: Mapping[str, Any], error: Exception
+) -> str:
+    """Describes a call of ``extra_inputs`` that failed, with its arguments and the graph's data."""
+    found = "".join(f"{name}, {described(value)}, and " for name, value in given.items())
+    found += f"a graph with node data {[*graph.ndata]} and edge data {[*graph.edata]}"
     shown = f"no {error}" if isinstance(error, KeyError) else error
-    return f"{type(cell).__name__}.extra_inputs failed on a graph with {found}: {shown}"
+    return f"{type(cell).__name__}.extra_inputs failed on {found}: {shown}"
 
 
 def state_tuple(cell: Any) -> str:

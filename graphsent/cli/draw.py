@@ -91,8 +91,9 @@ def _judged(tree: Any, arguments: Any) -> tuple[Any, dict[str, Any]]:
         }
     prediction = model.predict([tree])[0]
     if arguments.gold:
-        names = [(as_label(name), name) for name in prediction.label_names]
-        numbers = {form: str(number) for number, forms in enumerate(names) for form in forms}
+        names = prediction.label_names
+        numbers = {as_label(name): str(number) for number, name in enumerate(names)}
+        numbers |= {name: str(number) for number, name in enumerate(names)}
         gold = [numbers.get(label, label) for label in tree.labels]
         shown["gold"] = [label if label in numbers.values() else "" for label in gold]
         if not any(shown["gold"]):

@@ -123,8 +123,9 @@ def _item(prediction: ClassPrediction, *, numbered: bool) -> dict[str, Any]:
         positions = np.full(len(parents), -1)
     numbers = {str(number): number for number in range(len(prediction.label_names))}
     if not numbered:
-        names = [(as_label(name), name) for name in prediction.label_names]
-        numbers |= {form: number for number, forms in enumerate(names) for form in forms}
+        names = prediction.label_names
+        numbers |= {as_label(name): number for number, name in enumerate(names)}
+        numbers |= {name: number for number, name in enumerate(names)}
     return {
         "words": list(tree.words),
         "root": int(np.argmin(tree.depths)),

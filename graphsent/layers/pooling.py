@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -51,7 +52,9 @@ class MeanPooling(nn.Module):
     def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
         """Averages: (batch, channels, time) -> (batch, channels)."""
         check_batch(x, lengths)
-        return zero_beyond(x, lengths).sum(2) / lengths.clamp(min=1).to(x.dtype)[:, None]
+        wide = torch.promote_types(x.dtype, torch.float32)  # as torch.mean does
+        total = zero_beyond(x, lengths).sum(2, dtype=wide)
+        return (total / lengths.clamp(min=1).to(wide)[:, None]).to(x.dtype)
 
 
 class MaxPooling(nn.Module):

@@ -25,8 +25,9 @@ class LSTM(Recurrent, nn.LSTM):
     What the engine does not support falls back to torch, with the same results: projections
     (``proj_size``), devices and dtypes without compiled kernels, autocast, tracing and compiling.
     With ``engine="auto"``, so does what is faster in torch: training on one sequence, and inference
-    on batches without padding or of fewer than 16 steps. Only ``torch.jit.script``, and batched
-    gradients of the engine (``vectorize=True``), are errors.
+    on batches without padding or of fewer than 16 steps. Only ``torch.jit.script``,
+    ``torch.fx.symbolic_trace``, and batched gradients of the engine (``vectorize=True``), are
+    errors.
 
     Args:
         *args: positional arguments of ``torch.nn.LSTM``.

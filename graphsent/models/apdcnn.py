@@ -11,7 +11,7 @@ from torch import Tensor
 
 from graphsent._names import unknown
 from graphsent.errors import ModelError
-from graphsent.models.arguments import check_rates
+from graphsent.models.arguments import check_limits, check_rates
 from graphsent.models.base.inference import evaluating, map_batches
 from graphsent.models.batches.guided import GuidedBatch, guided_batch
 from graphsent.models.batches.trees import chosen_units, context_of
@@ -104,6 +104,7 @@ class APDCNN(TreeClassifier):
         )
         if fusion == "late" and self.goal == "regression":
             raise ModelError("fusion='late' adds logits: expected at least 2 classes, got 1")
+        check_limits(max_norm=max_norm)
         self.phrases = phrases
         self.fusion = fusion
         self.keep_tree = keep_tree

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -16,6 +17,7 @@ from graphsent.errors import ModelError
 
 __all__ = [
     "check_classes",
+    "check_limits",
     "check_rates",
     "check_sizes",
     "check_types",
@@ -141,6 +143,13 @@ def check_rates(**rates: float) -> None:
     for name, rate in rates.items():
         if not 0 <= rate <= 1:
             raise ModelError(f"{name}: expected a probability from 0 to 1, got {rate}")
+
+
+def check_limits(**limits: float) -> None:
+    """Raise a ModelError unless every limit is a finite number that is not negative."""
+    for name, limit in limits.items():
+        if not 0 <= limit < math.inf:
+            raise ModelError(f"{name}: expected a positive number, or 0 for no limit, got {limit}")
 
 
 def check_classes(labels: Any, num_classes: int, unit: str) -> None:

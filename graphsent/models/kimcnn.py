@@ -13,7 +13,7 @@ from graphsent._names import unknown
 from graphsent.contextual import Encoder
 from graphsent.errors import ModelError
 from graphsent.layers import WideConv1d
-from graphsent.models.arguments import check_sizes
+from graphsent.models.arguments import check_limits, check_sizes
 from graphsent.models.batches.trees import Context
 from graphsent.models.embeddings.inputs import Inputs
 from graphsent.models.encoders.filters import Filter, FilterEncoder
@@ -101,6 +101,7 @@ class KimCNN(ConvolutionClassifier):
         check_sizes(maps=maps, **{f"heights[{i}]": height for i, height in enumerate(heights)})
         if variant not in _VARIANTS:
             raise ModelError(unknown("variant", variant, _VARIANTS))
+        check_limits(max_norm=max_norm)
         self.max_norm = max_norm
         self.encoder = KimCNNEncoder(embedding_dim, heights, maps)
         self.variant = variant

@@ -17,8 +17,8 @@ from graphsent.testing.case import Case, gradients, states
 from graphsent.testing.example_graphs import renumbered
 
 _BY_LEVELS = (
-    "by the engine 'levels' and by DGL (is project, start or combine random, does it keep something "
-    "from one call to the next, or use other nodes?)"
+    "by the engine 'levels' and by DGL (is project, start or combine random, does it keep "
+    "something from one call to the next, or use other nodes?)"
 )
 
 

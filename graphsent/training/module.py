@@ -175,7 +175,8 @@ class TrainingModule(LightningModule):
             self.average.exchange()
         data = getattr(self.trainer, "datamodule", None)
         if isinstance(data, TreeDataModule):
-            self.model.choose_on_dev(data.dev)
+            with full_precision(self.device.type):
+                self.model.choose_on_dev(data.dev)
 
     def as_judged(self) -> AbstractContextManager[None]:
         """Applies the weights evaluated on dev: with ``options.average``, the averages."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
+from graphsent.trees.escapes import as_label
+
 __all__ = ["begins_as_tree", "may_be_tree", "may_continue"]
 
 _BEGINNING = re.compile(r"\s*([(\s]+)([^\s()]*)\s*(.?)", re.DOTALL)
@@ -26,8 +28,8 @@ def may_be_tree(text: str, class_names: Collection[str] = ()) -> bool:
     if not text.lstrip().startswith("("):
         return False
     brackets, label, following = _beginning(text)
-    if brackets > 1:
-        return following in _AFTER_WORD or _is_label(label, class_names)
+    if brackets > 1:  # whether words follow an inner label, the parser decides
+        return following in (*_AFTER_WORD, "(") or _is_label(label, class_names)
     is_nested = text.count("(") > 1  # brackets among the words of a tree are escaped
     return is_nested or (_is_label(label, class_names) and following not in _AFTER_WORD)
 
@@ -61,7 +63,7 @@ def may_continue(text: str, class_names: Collection[str] = ()) -> bool:
         class_names: As for :func:`may_be_tree`.
     """
     brackets, label, following = _beginning(text)
-    if following in (_AFTER_WORD if brackets > 1 else ("", "(")):
+    if following in ("", "(") or (brackets > 1 and following == ")"):
         return True
     return _is_label(label, class_names) and any(map(str.isalnum, label))
 
@@ -75,7 +77,7 @@ def _beginning(text: str) -> tuple[int, str, str]:
 
 def _is_label(label: str, class_names: Collection[str]) -> bool:
     """Whether a label is the name of a class, or looks like one of a treebank: ``NP``, ``3``."""
-    if label in class_names or label.replace("_", " ") in class_names:  # as written by predict
+    if label in class_names or label in map(as_label, class_names):
         return True
     has_lower = any(map(str.islower, label))
     return bool(label) and label.isascii() and not has_lower and label not in _WORDS

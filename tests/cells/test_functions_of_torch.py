@@ -385,6 +385,10 @@ OF_TWO = {
         lambda h: torch.lerp(h[:, 0], h[:, 1], 1.0) + h[:, 0].lerp(h[:, 1], 0.3),
         [[1e8, 1000.0, INF, 1.0], [1.0, 0.001, 1.0, INF]],
     ),
+    "interpolation from infinity": (
+        lambda h: torch.lerp(h[:, 0], h[:, 1], h[:, 1].sigmoid()),
+        [[-INF, 1.0, INF, 2.0], [2.0, 2.0, -2.0, -1.0]],
+    ),
     "interpolation by weights": (
         lambda h: torch.lerp(h[:, 0], 1 - h[:, 0], h[:, 1]),
         [[1e8, 1000.0, 3.0, 2.0, 1.0], [1.0, 0.999, 0.5, 0.25, -0.75]],

@@ -598,3 +598,27 @@ def test_missing_node_data_are_named():
     for run in (lambda: cell(graph, torch.randn(3, IN_FEATS)), lambda: cell.explain(graph)):
         with pytest.raises(CellError, match=r"Weighted.extra_inputs failed.*\[\].*: no 'weight'"):
             run()
+
+
+class Scale(TreeCell):
+    """A cell without parameters."""
+
+    state_names = ("h",)
+    input_names = ("x", "weight")
+    extra_inputs = Weighted.extra_inputs
+
+    def project(self, feat):
+        return feat
+
+    def start(self, x, weight):
+        return (x * weight,)
+
+    def combine(self, children, x, weight):
+        return (children[0].sum(1) + x * weight,)
+
+
+def test_node_data_are_not_truncated_to_the_type_of_integer_features():
+    graph, cell = tree(3, 3), Scale(1, 1)
+    graph.ndata["weight"] = torch.full((3,), 1.5)
+    with pytest.raises(CellError, match=r"start to return .* torch.int64"):
+        cell(graph, torch.full((3, 1), 4))

@@ -191,3 +191,8 @@ def test_gold_labels_are_names_of_classes_as_predict_writes_them(tmp_path):
     write_page([Prediction(tree, np.eye(2)[[0, 0, 0]], names)], tmp_path / "page.html")
     _, data = read(tmp_path / "page.html")
     assert data["items"][0]["gold"] == [0, 1, -1]
+    tree = Tree.from_string("(a_b good)")
+    for names in (("a_b", "a b"), ("a b", "a_b")):
+        write_page([Prediction(tree, np.eye(2)[[0]], names)], tmp_path / "page.html")
+        _, data = read(tmp_path / "page.html")
+        assert data["items"][0]["gold"] == [names.index("a_b")]

@@ -111,3 +111,11 @@ def test_a_guide_of_another_size_is_rejected():
 def test_repr_names_another_temperature():
     assert repr(AttentionPooling()) == "AttentionPooling()"
     assert repr(AttentionPooling(0.5)) == "AttentionPooling(temperature=0.5)"
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_means_in_half_precision(dtype):
+    """Neither sums nor lengths overflow."""
+    x = torch.full((1, 1, 70001), 1000.0, dtype=dtype)
+    assert MeanPooling()(x, torch.tensor([70001])).item() == 1000
+    assert MeanPooling()(x[..., :100], torch.tensor([100])).dtype == dtype

@@ -260,3 +260,12 @@ def test_phrases_of_a_training_set_occur_once():
 def test_options_are_checked(cls, options, message):
     with pytest.raises(ModelError, match=message):
         cls(VOCABULARY, 2, 4, **options)
+
+
+def test_labels_of_parsers_are_no_examples():
+    trees = [Tree.from_string(f"({label} (NP (DT the) (NN film)) (X is))") for label in ("1", "VP")]
+    for model in (DCNN(VOCABULARY, 2, 4), DCNN(VOCABULARY, 1, 4)):
+        (example,) = model.training_examples(trees)
+        assert (example.words, example.label) == (["the", "film", "is"], "1")
+    whole = DCNN(VOCABULARY, 2, 4, phrases=False)
+    assert whole.training_examples(trees) == trees[:1]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 import torch
@@ -77,3 +79,9 @@ def test_norms_of_output_weights_are_bounded_after_a_step(limit):
 def test_vectors_of_another_size_are_rejected():
     with pytest.raises(ModelError, match=r"word vectors: expected shape \(4, 5\)"):
         KimCNN(VOCABULARY, 2, 5).init_embeddings(torch.ones(4, 6))
+
+
+@pytest.mark.parametrize("limit", [-1.0, math.inf, math.nan])
+def test_limits_that_would_change_weights_otherwise(limit):
+    with pytest.raises(ModelError, match="max_norm: expected a positive number, or 0 for no limit"):
+        KimCNN(VOCABULARY, 3, 5, maps=2, max_norm=limit)

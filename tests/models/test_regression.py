@@ -23,6 +23,7 @@ from graphsent.models import (
     TreePair,
     load_pretrained,
 )
+from graphsent.models.heads.scores import ScoreOutput
 from graphsent.trees import Tree
 
 MODELS = {
@@ -164,3 +165,10 @@ def test_classes_of_pairs(cls, tmp_path):
     assert sum(found["probabilities"]) == pytest.approx(1, abs=1e-5)
     with pytest.raises(ModelError, match="has 2 classes, 0 to 1, but a pair has the label 2"):
         model.collate([data[0]._replace(label="2")])
+
+
+@pytest.mark.parametrize("score", [0.1, 3.7, 1 / 3])
+def test_equal_scores_have_a_deviation_of_1(score):
+    output = ScoreOutput(3)
+    output.fit([score] * 15)
+    assert output.deviation == 1

@@ -20,11 +20,13 @@ from graphsent.trees.recognition import begins_as_tree, may_be_tree, may_continu
         "((the) (film))",
         "((S (NP film) (VP ends)))",
         "( (pos (pos good) (pos film)) )",
+        "( (root (det the) (obj film)) )",
+        "(fair_-LRB-so-so-RRB- film)",
         "(root (det the) (obj film))",
     ],
 )
 def test_trees(text):
-    assert may_be_tree(text, ("pos", "very positive"))
+    assert may_be_tree(text, ("pos", "very positive", "fair (so-so)"))
 
 
 @pytest.mark.parametrize(
@@ -66,7 +68,9 @@ def test_text_with_unmatched_brackets(text):
     assert not begins_as_tree(text, ("pos",))
 
 
-@pytest.mark.parametrize("line", ["(", "(S", "(s (np film)", "((the)", "(NN film", "((pos good)"])
+@pytest.mark.parametrize(
+    "line", ["(", "(S", "(s (np film)", "( (root (det the)", "((the)", "(NN film", "((pos good)"]
+)
 def test_first_lines_of_trees(line):
     assert may_continue(line, ("pos",))
 

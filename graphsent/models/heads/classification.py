@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 
+from graphsent.graphs.symbols import label_indices
 from graphsent.layers import Dropout
 from graphsent.models.arguments import check_classes, check_rates, class_names
 from graphsent.models.base.inference import evaluating, map_batches
@@ -19,7 +21,7 @@ from graphsent.models.batches.shape import nodes_of_same_span
 from graphsent.models.batches.trees import chosen_units, is_labelled, tree_batches
 from graphsent.models.batches.words import SequenceBatch
 from graphsent.models.encoders.filters import Filter, FilterEncoder
-from graphsent.models.heads.scores import ScoreOutput, output_layer, score_labels
+from graphsent.models.heads.scores import ScoreOutput, output_layer, score_labels, score_of
 from graphsent.sentences import Phrase
 from graphsent.vocabulary import Vocabulary
 
@@ -264,17 +266,26 @@ class ConvolutionClassifier(SentenceClassifier):
         Args:
             examples: Trees and sentences.
         """
+        known = self._known_labels(examples)
         if not self.phrases:  # unlabelled sentences would only make batches smaller
-            return [each for each in examples if each.labels[int(each.depths.argmin())]]
+            return [each for each in examples if each.labels[int(each.depths.argmin())] in known]
         if all(tree.num_nodes == 1 for tree in examples):
             return examples
         found: dict[tuple[tuple[str, ...], str], Phrase] = {}
         for tree in examples:
             words = tuple(map(self.vocab.normal, tree.words))
             for label, (begin, end) in zip(tree.labels, tree.spans.tolist(), strict=True):
-                if label and (words[begin:end], label) not in found:
+                if label in known and (words[begin:end], label) not in found:
                     found[words[begin:end], label] = Phrase(words, begin, end, label)
         return list(found.values())
+
+    def _known_labels(self, examples: Sequence[Any]) -> set[str]:
+        """The labels in examples that are classes, or scores; others are of parsers."""
+        labels = sorted({label for each in examples for label in each.labels})
+        if self.goal == "regression":
+            return {label for label in labels if math.isfinite(score_of(label))}
+        indices = label_indices(labels, None, len(labels))
+        return {label for label, index in zip(labels, indices.tolist(), strict=True) if index >= 0}
 
 
 def limit_row_norms(weight: torch.Tensor, limit: float) -> None:

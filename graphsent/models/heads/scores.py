@@ -12,7 +12,7 @@ from torch import nn
 from graphsent.errors import ModelError
 from graphsent.layers import expected_score
 
-__all__ = ["ScoreOutput", "output_layer", "score_labels", "scores_of"]
+__all__ = ["ScoreOutput", "output_layer", "score_labels", "score_of", "scores_of"]
 
 
 class ScoreOutput(nn.Linear):
@@ -50,9 +50,10 @@ class ScoreOutput(nn.Linear):
         if not len(scores):
             raise ModelError("no training example has a number as its score")
         numbers = torch.as_tensor(scores, dtype=torch.float64)
-        deviation = numbers.std(correction=0)
+        # Of equal numbers, the computed deviation may be another than 0.
+        differ = numbers.max() > numbers.min()
         self.mean.copy_(numbers.mean())
-        self.deviation.copy_(deviation if deviation > 0 else torch.ones(()))
+        self.deviation.copy_(numbers.std(correction=0) if differ else torch.ones(()))
 
 
 def output_layer(num_features: int, num_classes: int) -> nn.Linear:
@@ -78,11 +79,12 @@ def score_labels(trees: Iterable[Any]) -> torch.Tensor:
     Returns:
         (num_nodes,) float32, NaN where a label is not a finite number.
     """
-    numbers = [_number(label) for tree in trees for label in tree.labels]
+    numbers = [score_of(label) for tree in trees for label in tree.labels]
     return torch.tensor(numbers, dtype=torch.float32)
 
 
-def _number(label: str) -> float:
+def score_of(label: str) -> float:
+    """The number that a label spells; NaN if it is none, or not finite."""
     try:
         number = float(label)
     except ValueError:

@@ -121,7 +121,7 @@ def _chosen_filters(model: Any, numbers: Sequence[int] | None) -> list[Filter]:
     filters = model.first_filters()
     if not filters:
         raise ModelError(f"this model {model.name!r} has no convolution and hence no filters")
-    for number in numbers or ():
+    for number in () if numbers is None else numbers:
         if not 1 <= number <= len(filters):
             raise ModelError(f"there is no filter {number}: the model has {len(filters)}")
     return filters if numbers is None else [filters[number - 1] for number in numbers]

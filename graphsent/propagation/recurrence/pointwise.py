@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from graphsent.propagation.recurrence.symbols import Condition, Symbol, Untraceable, is_a
@@ -184,13 +185,24 @@ _register("clamp_max")(lambda tracer, a, max: _clamp(tracer, a, None, max))
 @_register("lerp")
 def _lerp(tracer: Tracer, a: Any, b: Any, weight: Any) -> Symbol:
     difference = tracer.pointwise("sub", b, a)
-    rest = tracer.pointwise("mul", tracer.pointwise("sub", 1.0, weight), difference)
-    of_a = tracer.pointwise("add", a, tracer.pointwise("mul", weight, difference))
-    of_b = tracer.pointwise("sub", b, rest)  # is b where the weight is 1
     if is_a(weight, (int, float)):
-        return of_a if abs(weight) < _HALF else of_b
-    size = POINTWISE["abs"](tracer, weight)
-    return _where(tracer, POINTWISE["lt"](tracer, size, _HALF), of_a, of_b)
+        end, share = (a, weight) if abs(weight) < _HALF else (b, weight - 1)
+    else:  # the result is b where the weight is 1
+        if is_a(weight, Tensor):  # a parameter: beforehand, for all nodes
+            low, share = (tracer.call_now(part, (weight,), {}) for part in (_is_low, _share))
+        else:
+            low = POINTWISE["lt"](tracer, abs(weight), _HALF)
+            share = _where(tracer, low, weight, weight - 1)
+        end = tracer.pointwise("where", low, a, b)
+    return tracer.pointwise("add", end, tracer.pointwise("mul", share, difference))
+
+
+def _is_low(weight: Tensor) -> Tensor:
+    return (weight.abs() < _HALF).to(weight.dtype)
+
+
+def _share(weight: Tensor) -> Tensor:
+    return torch.where(weight.abs() < _HALF, weight, weight - 1)
 
 
 # Activations

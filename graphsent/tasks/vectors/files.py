@@ -36,7 +36,7 @@ def open_binary(path: Path) -> Iterator[BinaryIO]:
             block, since this may show only during reading.
     """
     try:
-        with open_gzip(path) if path.suffix == ".gz" else path.open("rb") as stream:
+        with open_gzip(path) if path.suffix.lower() == ".gz" else path.open("rb") as stream:
             yield stream
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise DataError(f"{path}: damaged or truncated gzip file: {error}") from None
