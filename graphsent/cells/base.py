@@ -429,10 +429,10 @@ class TreeCell(CellModule):
             raise CellError(extra_failure(self, graph, extra, error)) from error
         check_extra(self, data, graph.num_nodes())
         moved = {name: to_device(values, rows.device) for name, values in data.items()}
+        if not rows.is_floating_point():  # it would truncate them
+            return moved
         return {
-            name: values.to(rows.dtype)
-            if values.is_floating_point() and rows.is_floating_point()
-            else values
+            name: values.to(rows.dtype) if values.is_floating_point() else values
             for name, values in moved.items()
         }
 

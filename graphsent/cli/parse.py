@@ -11,7 +11,7 @@ from typing import Any
 from tqdm import tqdm
 
 from graphsent.cli.own_tasks import import_from_here
-from graphsent.cli.sources import lines_of, name_of
+from graphsent.cli.sources import name_of, source_lines
 from graphsent.cli.tables_in import TABLES, is_table, lines_of_table
 from graphsent.cli.usage import UsageError, check_target, flag
 from graphsent.errors import DataError, FailedError, GraphsentError
@@ -110,6 +110,6 @@ def _rows(file: OwnFile) -> Iterator[TextLine]:
 
 def _lines(arguments: Any) -> Iterator[TextLine]:
     """The lines of the input, streamed."""
-    for piece in lines_of(arguments.file, arguments.encoding):
+    for piece in source_lines(arguments.file, arguments.encoding):
         for line in piece:
             yield TextLine(line.number, line.text, error=line.error)

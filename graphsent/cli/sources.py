@@ -21,9 +21,9 @@ __all__ = [
     "Source",
     "is_conllu",
     "label_before_tree",
-    "lines_of",
     "name_of",
     "opened",
+    "source_lines",
     "without_label",
 ]
 
@@ -67,7 +67,7 @@ def opened(path: Source) -> Iterator[Readable]:
         yield stream
 
 
-def lines_of(path: Source, encoding: str) -> Iterator[list[Line]]:
+def source_lines(path: Source, encoding: str) -> Iterator[list[Line]]:
     """The lines of a source as they arrive, those of files and standard input in an encoding.
 
     Raises:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from graphsent.cli.sources import CONLLU, Source, is_conllu, lines_of, name_of, without_label
+from graphsent.cli.sources import CONLLU, Source, is_conllu, name_of, source_lines, without_label
 from graphsent.cli.tables_in import table_format, texts_in_table
 from graphsent.errors import GraphsentError
 from graphsent.sentences import Sentence
@@ -78,7 +78,7 @@ def given_in(path: Source, reading: Reading) -> Iterator[list[Given]]:
     Raises:
         DataError: The file cannot be opened or read to its end.
     """
-    yield from _given(lines_of(path, reading.encoding), path, reading)
+    yield from _given(source_lines(path, reading.encoding), path, reading)
 
 
 def sides_in(path: str, reading: Reading) -> list[Iterator[list[Given]]]:
@@ -86,7 +86,7 @@ def sides_in(path: str, reading: Reading) -> list[Iterator[list[Given]]]:
 
     The table is read once; what one stream is ahead of the other is kept in memory.
     """
-    lines = itertools.tee(lines_of(path, reading.encoding))
+    lines = itertools.tee(source_lines(path, reading.encoding))
     return [_given(pieces, path, reading, side) for side, pieces in enumerate(lines)]
 
 

@@ -53,8 +53,8 @@ class MeanPooling(nn.Module):
         """Averages: (batch, channels, time) -> (batch, channels)."""
         check_batch(x, lengths)
         wide = torch.promote_types(x.dtype, torch.float32)  # as torch.mean does
-        total = zero_beyond(x, lengths).sum(2, dtype=wide)
-        return (total / lengths.clamp(min=1).to(wide)[:, None]).to(x.dtype)
+        mean = zero_beyond(x, lengths).sum(2, dtype=wide) / lengths.clamp(min=1).to(wide)[:, None]
+        return mean.to(x.dtype) if x.is_floating_point() else mean
 
 
 class MaxPooling(nn.Module):

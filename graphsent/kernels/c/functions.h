@@ -1,6 +1,7 @@
 // Exponential function, functions of it, logarithm, and error function, to about two units in the last place.
 
-#if defined(__AVX512F__) || defined(__AVX__) && VECTOR_BYTES < 64 || defined(__SSE2__) && VECTOR_BYTES < 32
+#if defined(__AVX512F__) || (defined(__AVX__) && VECTOR_BYTES < 64) || \
+    (defined(__SSE2__) && VECTOR_BYTES < 32)
 #define REGISTER "v"
 #elif defined(__aarch64__) && VECTOR_BYTES < 32
 #define REGISTER "w"
