@@ -14,14 +14,14 @@ from graphsent.cells.module import CellModule
 from graphsent.cells.validation import (
     LEAF,
     SLOT,
-    check_extra,
+    TENSOR_ERRORS,
     check_feat,
     check_graph,
     check_names,
     check_signature,
     check_size,
     check_state,
-    extra_failure,
+    extra_of,
     failure,
     first_parameter,
     state_tuple,
@@ -30,7 +30,7 @@ from graphsent.propagation import prop_nodes_topo, resolve_engine
 from graphsent.propagation.errors import described
 from graphsent.propagation.feats import IndexedFeat
 from graphsent.propagation.run import Run
-from graphsent.propagation.schedule.schedule import Schedule, schedule_of, to_device
+from graphsent.propagation.schedule.schedule import Schedule, schedule_of
 from graphsent.propagation.schedule.slots import Slots
 from graphsent.propagation.topological.prop_nodes_topo import prop_nodes_topo_of_dgl
 from graphsent.propagation.untraced import untraced
@@ -39,8 +39,6 @@ State = tuple[Tensor, ...]
 """The parts of a state, the output ``h`` first, each of shape (..., hidden_feats)."""
 
 _INITIAL = "initial_"
-_OF_TENSORS = (AttributeError, IndexError, RuntimeError, ValueError)
-"""Errors of methods that take tensors, or a tuple of them, for something else."""
 _FUNCTIONS = {
     "message_func": "",
     "reduce_func": "",
@@ -208,8 +206,8 @@ class TreeCell(CellModule):
         except TypeError:
             check_signature(self, method, *names)
             raise
-        except _OF_TENSORS as error:
-            if type(error) not in _OF_TENSORS:
+        except TENSOR_ERRORS as error:
+            if type(error) not in TENSOR_ERRORS:
                 raise
             raise CellError(failure(self, method, names, arguments, error)) from error
 
@@ -296,7 +294,7 @@ class TreeCell(CellModule):
             feat = feat.masked_fill(~leaf.unsqueeze(1).to(feat.device), 0)
         x = self.checked_project(feat)
         zeros = x.new_zeros(graph.num_nodes(), self.hidden_feats)
-        data = self._extra(graph, feat, **extra)
+        data = extra_of(self, graph, feat, extra)
         inputs = {"x": x, **data, LEAF: leaf, **dict.fromkeys(self.state_names, zeros)}
         if initial_state is not None:
             parts = self.check_initial_state(initial_state, zeros)
@@ -413,28 +411,8 @@ class TreeCell(CellModule):
     ) -> Run:
         """A run level by level, with the arguments of :meth:`run`."""
         schedule = schedule_of(graph)
-        data = self._extra(graph, feat, **extra)
+        data = extra_of(self, graph, feat, extra)
         return Run(self, schedule, self.slots(graph, schedule), feat, data, initial_state)
-
-    def _extra(
-        self, graph: dgl.DGLGraph, feat: Tensor | IndexedFeat, **extra: Any
-    ) -> dict[str, Tensor]:
-        """:meth:`extra_inputs`, checked, with the device and dtype of the features."""
-        rows = feat if isinstance(feat, Tensor) else feat.rows
-        try:
-            data = self.extra_inputs(graph, rows.device, **extra)
-        except (KeyError, *_OF_TENSORS) as error:
-            if type(error) not in (KeyError, *_OF_TENSORS):
-                raise
-            raise CellError(extra_failure(self, graph, extra, error)) from error
-        check_extra(self, data, graph.num_nodes())
-        moved = {name: to_device(values, rows.device) for name, values in data.items()}
-        if not rows.is_floating_point():  # it would truncate them
-            return moved
-        return {
-            name: values.to(rows.dtype) if values.is_floating_point() else values
-            for name, values in moved.items()
-        }
 
     @untraced
     def explain(self, graph: dgl.DGLGraph, **extra: Any) -> Explanation:

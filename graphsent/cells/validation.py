@@ -16,10 +16,12 @@ from graphsent.graphs.kinds import graph_problem
 from graphsent.propagation.autocast import autocast_enabled
 from graphsent.propagation.errors import described
 from graphsent.propagation.feats import IndexedFeat
-from graphsent.propagation.schedule.schedule import Schedule
+from graphsent.propagation.schedule.schedule import Schedule, to_device
 
 _modes = torch._C._TorchDispatchModeKey
 _RECORDERS = (_modes.FAKE, _modes.PROXY, _modes.FUNCTIONAL)
+TENSOR_ERRORS = (AttributeError, IndexError, RuntimeError, ValueError)
+"""Errors of methods that take tensors, or a tuple of them, for something else."""
 LEAF, SLOT = "leaf", "slot"
 """Node data of all cells, and a message of some; no part of a state may have these names."""
 
@@ -116,16 +118,6 @@ def failure(
     return f"{type(cell).__name__}.{method} failed on {given}: {error}"
 
 
-def extra_failure(
-    cell: Any, graph: dgl.DGLGraph, given: Mapping[str, Any], error: Exception
-) -> str:
-    """Describes a call of ``extra_inputs`` that failed, with its arguments and the graph's data."""
-    found = "".join(f"{name}, {described(value)}, and " for name, value in given.items())
-    found += f"a graph with node data {[*graph.ndata]} and edge data {[*graph.edata]}"
-    shown = f"no {error}" if isinstance(error, KeyError) else error
-    return f"{type(cell).__name__}.extra_inputs failed on {found}: {shown}"
-
-
 def state_tuple(cell: Any) -> str:
     """The names of a cell's state as a Python tuple, for messages."""
     return f"({', '.join(cell.state_names)}{',' if len(cell.state_names) == 1 else ''})"
@@ -160,7 +152,36 @@ def check_state(cell: Any, method: str, state: Any, like: Tensor) -> tuple[Tenso
     )
 
 
-def check_extra(cell: Any, extra: Mapping[str, Tensor], num_nodes: int) -> None:
+def extra_of(
+    cell: Any, graph: dgl.DGLGraph, feat: Tensor | IndexedFeat, given: Mapping[str, Any]
+) -> dict[str, Tensor]:
+    """What ``extra_inputs`` returns, with the device of the features, and the dtype if both float.
+
+    ``given`` are its further arguments. Raises a CellError if it fails, or does not return node
+    data for every input name after x.
+    """
+    rows = feat if isinstance(feat, Tensor) else feat.rows
+    try:
+        data = cell.extra_inputs(graph, rows.device, **given)
+    except (KeyError, *TENSOR_ERRORS) as error:
+        if type(error) not in (KeyError, *TENSOR_ERRORS):
+            raise
+        found = "".join(f"{name}, {described(value)}, and " for name, value in given.items())
+        found += f"a graph with node data {[*graph.ndata]} and edge data {[*graph.edata]}"
+        shown = f"no {error}" if isinstance(error, KeyError) else error
+        name = type(cell).__name__
+        raise CellError(f"{name}.extra_inputs failed on {found}: {shown}") from error
+    _check_extra(cell, data, graph.num_nodes())
+    moved = {name: to_device(values, rows.device) for name, values in data.items()}
+    if not rows.is_floating_point():  # it would truncate them
+        return moved
+    return {
+        name: values.to(rows.dtype) if values.is_floating_point() else values
+        for name, values in moved.items()
+    }
+
+
+def _check_extra(cell: Any, extra: Mapping[str, Tensor], num_nodes: int) -> None:
     """Raises a CellError unless there are node data for every input name after x."""
 
     def fits(values: Any) -> bool:

@@ -8,10 +8,10 @@ from typing import Any
 from graphsent.cli.usage import UsageError, check_target, counted, flag
 from graphsent.cli.whole_files import trees_from
 from graphsent.drawing import write_page
+from graphsent.drawing.page import class_numbers
 from graphsent.errors import DataError
 from graphsent.graphs import SIBLING, draw_tree
 from graphsent.trees import DependencyTree, Tree, parse_trees
-from graphsent.trees.escapes import as_label
 
 __all__ = ["run"]
 
@@ -91,11 +91,8 @@ def _judged(tree: Any, arguments: Any) -> tuple[Any, dict[str, Any]]:
         }
     prediction = model.predict([tree])[0]
     if arguments.gold:
-        names = prediction.label_names
-        numbers = {as_label(name): str(number) for number, name in enumerate(names)}
-        numbers |= {name: str(number) for number, name in enumerate(names)}
-        gold = [numbers.get(label, label) for label in tree.labels]
-        shown["gold"] = [label if label in numbers.values() else "" for label in gold]
+        known = class_numbers(prediction.label_names)
+        shown["gold"] = [str(known.get(label, "")) for label in tree.labels]
         if not any(shown["gold"]):
             names = ", ".join(prediction.label_names)
             raise UsageError(f"--gold: the tree has no label of the model, which are {names}")

@@ -109,6 +109,19 @@ def write_page(
     return len(items)
 
 
+def class_numbers(label_names: Sequence[str], *, names: bool = True) -> dict[str, int]:
+    """The class of each label that stands for one: its number or, with ``names``, its name.
+
+    Names may be as in bracketed trees, see :func:`~graphsent.trees.escapes.as_label`; exact names
+    take precedence.
+    """
+    found = {str(number): number for number in range(len(label_names))}
+    if names:
+        found |= {as_label(name): number for number, name in enumerate(label_names)}
+        found |= {name: number for number, name in enumerate(label_names)}
+    return found
+
+
 def _item(prediction: ClassPrediction, *, numbered: bool) -> dict[str, Any]:
     """The data of one sentence: parent, position, classes and probabilities of each node."""
     tree = prediction.tree
@@ -121,11 +134,7 @@ def _item(prediction: ClassPrediction, *, numbered: bool) -> dict[str, Any]:
         positions = np.where(has_word, spans[:, 0], -1)
     else:
         positions = np.full(len(parents), -1)
-    numbers = {str(number): number for number in range(len(prediction.label_names))}
-    if not numbered:
-        names = prediction.label_names
-        numbers |= {as_label(name): number for number, name in enumerate(names)}
-        numbers |= {name: number for number, name in enumerate(names)}
+    known = class_numbers(prediction.label_names, names=not numbered)
     return {
         "words": list(tree.words),
         "root": int(np.argmin(tree.depths)),
@@ -134,7 +143,7 @@ def _item(prediction: ClassPrediction, *, numbered: bool) -> dict[str, Any]:
         "spans": spans.tolist(),
         "positions": positions.tolist(),
         "labels": prediction.probabilities.argmax(axis=1).tolist(),
-        "gold": [numbers.get(label, -1) for label in tree.labels],
+        "gold": [known.get(label, -1) for label in tree.labels],
         "probabilities": prediction.probabilities.astype(float).round(_DIGITS).tolist(),
     }
 

@@ -414,30 +414,6 @@ def test_explanations_of_each_way_to_run(monkeypatch):
     assert str(cell.explain(graph)).startswith("functions: ")
 
 
-class Scaled(ChildSumTreeLSTM):
-    """A cell that reads integers besides its features."""
-
-    input_names = ("x", "depth")
-
-    def extra_inputs(self, graph, device):
-        return {"depth": torch.arange(graph.num_nodes(), device=device).unsqueeze(1)}
-
-    def start(self, x, depth):
-        return super().start(x * depth)
-
-    def combine(self, children, x, depth):
-        return super().combine(children, x * depth)
-
-
-def test_inputs_of_another_type_are_not_read_as_numbers_of_the_features():
-    graph, cell = tree(30, 3), Scaled(IN_FEATS, HIDDEN_FEATS).double()
-    feat = torch.randn(graph.num_nodes(), IN_FEATS, dtype=torch.float64)
-    found = "inputs have different dtypes: feat torch.float64, depth torch.int64"
-    assert str(cell.explain(graph)) == f"levels: {found}"
-    expected = cell(graph, feat, engine="dgl")
-    torch.testing.assert_close(cell(graph, feat), expected, rtol=0, atol=1e-12)
-
-
 @pytest.mark.parametrize("inner_input", [True, False])
 def test_a_projection_whose_bias_is_a_row(inner_input, monkeypatch):
     class Rows(Nary):
@@ -565,60 +541,3 @@ def test_a_state_of_another_dtype_under_autocast():
     with torch.autocast("cpu", torch.bfloat16):
         h = cell(graph, feat, engine="dgl")
     torch.testing.assert_close(h.float(), cell(graph, feat), rtol=0.1, atol=0.1)
-
-
-class Weighted(ChildSumTreeLSTM):
-    """A cell whose node data are always float32."""
-
-    input_names = ("x", "weight")
-
-    def extra_inputs(self, graph, device):
-        return {"weight": graph.ndata["weight"].float().unsqueeze(1)}
-
-    def start(self, x, weight):
-        return super().start(x * weight)
-
-    def combine(self, children, x, weight):
-        return super().combine(children, x * weight)
-
-
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
-def test_node_data_have_the_dtype_of_the_features(dtype):
-    graph, cell = tree(30, 3), Weighted(IN_FEATS, HIDDEN_FEATS).to(dtype)
-    graph.ndata["weight"] = torch.arange(graph.num_nodes())
-    assert not cell.explain(graph).reason.startswith("inputs")
-    feat = torch.randn(graph.num_nodes(), IN_FEATS, dtype=dtype)
-    found = [cell(graph, feat, engine=engine) for engine in ("auto", "dgl")]
-    torch.testing.assert_close(*found)
-    assert found[0].dtype == dtype
-
-
-def test_missing_node_data_are_named():
-    cell, graph = Weighted(IN_FEATS, HIDDEN_FEATS), tree(3, 3)
-    for run in (lambda: cell(graph, torch.randn(3, IN_FEATS)), lambda: cell.explain(graph)):
-        with pytest.raises(CellError, match=r"Weighted.extra_inputs failed.*\[\].*: no 'weight'"):
-            run()
-
-
-class Scale(TreeCell):
-    """A cell without parameters."""
-
-    state_names = ("h",)
-    input_names = ("x", "weight")
-    extra_inputs = Weighted.extra_inputs
-
-    def project(self, feat):
-        return feat
-
-    def start(self, x, weight):
-        return (x * weight,)
-
-    def combine(self, children, x, weight):
-        return (children[0].sum(1) + x * weight,)
-
-
-def test_node_data_are_not_truncated_to_the_type_of_integer_features():
-    graph, cell = tree(3, 3), Scale(1, 1)
-    graph.ndata["weight"] = torch.full((3,), 1.5)
-    with pytest.raises(CellError, match=r"start to return .* torch.int64"):
-        cell(graph, torch.full((3, 1), 4))
