@@ -270,6 +270,13 @@ def test_reading_continues_after_bad_lines(write):
     assert [isinstance(row, BadLine) for row in rows] == [False, True, True, True, False]
 
 
+def test_a_csv_row_with_two_mistakes_is_one_bad_line(write):
+    path = write("a.csv", b'label,text\npos,"bad"x\xff quote\nneg,Bad film.\n')
+    bad, good = read_examples(OwnFile(Path(path)))
+    assert isinstance(bad, BadLine) and bad.line == 2 and "0xFF" in bad.message
+    assert (good.line, good.label) == (3, "neg")
+
+
 def test_a_large_file_is_read_piece_by_piece(write):
     path = write("a.tsv", "pos\ta sentence of some words\n" * 200_000)
     first = next(iter_examples(path))

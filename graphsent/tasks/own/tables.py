@@ -92,7 +92,8 @@ def read_csv(lines: Iterable[Line], source: str, find: FindColumns) -> Iterator[
         except StopIteration:
             return
         except csv.Error as error:
-            yield BadLine(number, f"{where}: {error}: expected CSV; is a quote never closed?")
+            if texts.bad is None:
+                yield BadLine(number, f"{where}: {error}: expected CSV; is a quote never closed?")
             cells = []
         if texts.bad is not None:
             yield BadLine(texts.bad.number, str(texts.bad.error))
