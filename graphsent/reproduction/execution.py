@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import platform
 import shutil
@@ -59,12 +61,18 @@ class Execution:
     work: Path
 
     def directory(self, run: Run) -> Path:
-        """The directory of an unfinished run; it depends on the configuration."""
-        return self.work / f"{run.name}-{run.configuration.digest[:8]}"
+        """The directory of an unfinished run.
+
+        It depends on the configuration and on its data: a run is not continued on others.
+        """
+        config = self.places.locate(run.run_config())
+        data = json.dumps([config.to_dict(), self.places.checksums(config)], sort_keys=True)
+        digest = hashlib.sha256(data.encode()).hexdigest()
+        return self.log(run).with_suffix(f".{digest[:8]}")
 
     def log(self, run: Run) -> Path:
         """The log file of a run."""
-        return self.directory(run).with_suffix(".log")
+        return self.work / f"{run.name}-{run.configuration.digest[:8]}.log"
 
     def content(self, run: Run) -> dict[str, Any] | None:
         """The content of a finished run's file; None if there is none for the data that are there.

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -38,9 +40,8 @@ def test_saved_results_equal_those_of_train_and_evaluate(execution, run, tmp_pat
     assert not list(execution.work.glob("toy-tree/*"))
 
 
-def test_it_resumes_after_an_interruption(execution, run, monkeypatch):
-    whole = execute(execution, run)
-    execution.finished.joinpath(f"{run.name}.json").unlink()
+def interrupt(execution, run, monkeypatch):
+    """Executes two epochs of a run."""
     keep = EpochKeeper.on_train_epoch_end
 
     def stop_after_two(self, trainer, module):
@@ -53,9 +54,29 @@ def test_it_resumes_after_an_interruption(execution, run, monkeypatch):
         with pytest.raises(KeyboardInterrupt):
             execute(execution, run)
     assert len(RunDirectory(execution.directory(run)).read_results()["history"]) == 2
-    resumed = execute(execution, run)
-    for name in ("dev", "test", "examples", "best_epoch", "epochs"):
-        assert resumed[name] == whole[name]
+
+
+def assert_equal_results(some, others):
+    for name in ("data", "dev", "test", "examples", "best_epoch", "epochs"):
+        assert some[name] == others[name]
+
+
+def test_it_resumes_after_an_interruption(execution, run, monkeypatch):
+    whole = execute(execution, run)
+    execution.finished.joinpath(f"{run.name}.json").unlink()
+    interrupt(execution, run, monkeypatch)
+    assert_equal_results(execute(execution, run), whole)
+
+
+def test_it_is_not_resumed_on_other_data(execution, run, monkeypatch, tmp_path):
+    interrupt(execution, run, monkeypatch)
+    other = tmp_path / "other"
+    shutil.copytree(execution.places.data_dir, other)
+    path = other / "sentiment" / "train.txt"
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[::2]))
+    moved = replace(execution, places=Places(str(other)))
+    alone = replace(moved, finished=tmp_path / "alone", work=tmp_path / "work-alone")
+    assert_equal_results(execute(moved, run), execute(alone, run))
 
 
 def test_a_run_that_was_trained_but_not_stored_keeps_its_minutes(execution, run, monkeypatch):
