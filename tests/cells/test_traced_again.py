@@ -59,6 +59,10 @@ def decorated(h):
     return 2 * h
 
 
+def edited(h):
+    return 2.0 * h
+
+
 def scaled(h, factors=[1.0]):  # noqa: B006
     return h * factors[0]
 
@@ -287,6 +291,10 @@ CHANGES = {
     "length of a long list": (lambda s, h: len(s.long) * h / 2000, lambda c: c.long.append(0)),
     "queue": (lambda s, h: s.last[0] * h, lambda c: c.last.append(3.0)),
     "default": (lambda s, h: scaled(h), lambda c: scaled.__defaults__[0].__setitem__(0, 3.0)),
+    "edited function, reloaded in place": (
+        lambda s, h: edited(h),
+        lambda c: setattr(edited, "__code__", (lambda h: 3.0 * h).__code__),
+    ),
     "environment": (
         lambda s, h: len(os.environ.get("GRAPHSENT_TEST", "")) * h,
         lambda c: os.environ.__setitem__("GRAPHSENT_TEST", "three"),

@@ -238,7 +238,7 @@ def variables_read(cell: nn.Module) -> tuple[list[Variable], set[str]]:
             read |= {(id(attributes), n): partial(attributes.get, n) for n in names & known}
         closed = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
         read |= {(id(cell), name): partial(_content, cell) for name, cell in closed}
-        read[id(function), "defaults"] = partial(_defaults, weakref.ref(function))
+        read[id(function), "contents"] = partial(_contents, weakref.ref(function))
         waiting += [each for variable in read.values() for each in _called_in(variable(), names)]
         found |= read
     own_modules = set(map(id, modules))  # whose attributes the caller compares
@@ -278,11 +278,11 @@ def _globals_of(code: CodeType) -> set[str]:
     return {part.argval for part in get_instructions(code) if part.opname.endswith(kinds)}
 
 
-def _defaults(function: Callable[[], FunctionType | None]) -> Any:
-    """The default arguments of a function, which may be an attribute of the cell."""
-    found = function()
-    parts = () if found is None else (found.__defaults__, found.__kwdefaults__)
-    return [part for part in parts if part] or None
+def _contents(function: Callable[[], FunctionType | None]) -> Any:
+    """Code and default arguments of a function, which may be an attribute of the cell."""
+    found = function()  # IPython's autoreload replaces the code of a function that was edited
+    parts = () if found is None else (found.__code__, found.__defaults__, found.__kwdefaults__)
+    return [part for part in parts if part]
 
 
 def _content(cell: CellType) -> Any:
