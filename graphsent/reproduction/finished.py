@@ -91,14 +91,22 @@ class FinishedRuns:
         """All finished runs of a configuration in its present form, by seed or fold.
 
         Raises:
-            DataError: A file is damaged.
+            DataError: A file is damaged, or the runs were made with different data.
         """
         kind = "fold" if configuration.num_folds else "seed"
         files = (self.path / configuration.name).glob(f"{kind}-*.json")
         numbers = (each.stem.removeprefix(f"{kind}-") for each in files)
         runs = [Run(configuration, kind, int(n)) for n in numbers if n.isdecimal()]
-        found = ((run, self.read(run)) for run in sorted(runs, key=lambda run: run.number))
-        return {run: content for run, content in found if content is not None}
+        read = ((run, self.read(run)) for run in sorted(runs, key=lambda run: run.number))
+        found = {run: content for run, content in read if content is not None}
+        for run, content in found.items():
+            first = next(iter(found))
+            if content["data"] != found[first]["data"]:
+                raise DataError(
+                    f"{self.file(first)} and {self.file(run)}: made with different data: expected "
+                    "the same for all runs; without one of the files, its run is repeated"
+                )
+        return found
 
     def write(self, run: Run, content: Mapping[str, Any]) -> None:
         """Writes a finished run atomically."""

@@ -112,6 +112,17 @@ def test_other_settings_or_data_make_it_stale(execution, run, catalogue, shipped
     assert finished.read(run, execution.places.checksums(config)) is None
 
 
+def test_runs_of_different_data_are_not_averaged(execution, run):
+    kept = execute(execution, run)
+    finished = FinishedRuns(execution.finished)
+    other = Run(run.configuration, "seed", 2)
+    finished.write(other, {**kept, "data": {**kept["data"], "corpus": "another"}})
+    with pytest.raises(DataError, match=r"seed-1\.json and .*seed-2\.json: made with different"):
+        finished.of(run.configuration)
+    finished.file(run).unlink()
+    assert list(finished.of(run.configuration)) == [other]
+
+
 def test_checksums_cover_corpus_and_vectors(execution, run, data):
     sums = execution.places.checksums(execution.places.locate(run.run_config()))
     assert sums["corpus"] == "sentiment"
