@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -31,6 +32,7 @@ _MORE_OF_TOKENIZER = (
     "special_tokens_map.json",
     "added_tokens.json",
 )
+_HALF = re.compile("[\ud800-\udfff]")  # of a surrogate pair, which tokenizers refuse
 _READ_AT_ONCE = 16  # parts of similar length; 8 and 32 were slower for batches of 25 and of 100
 _FULL = 0.75  # with a larger share of pieces (not padding), all parts are read at once
 
@@ -91,6 +93,7 @@ class Encoder:
             shutil.copymode(directory / _CONFIG, path)  # only the owner could read it
 
     def _tokenize(self, texts: list[str]) -> tuple[list[list[int]], list[list[tuple[int, int]]]]:
+        texts = [_HALF.sub("\N{REPLACEMENT CHARACTER}", text) for text in texts]
         found = self._tokenizer(
             texts,
             return_offsets_mapping=True,

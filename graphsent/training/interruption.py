@@ -24,9 +24,9 @@ class Interruption(Callback):
 
     Ctrl-C takes effect at the end of a batch, since an exception in the middle of one is lost if it
     occurs in a callback of the interpreter or of a C library that cannot propagate it. A second
-    Ctrl-C takes effect immediately. SIGTERM is left to Lightning, which does the same, unless there
-    are several processes: in its handler they would exchange a tensor, and wait forever for one
-    that is exchanging gradients.
+    Ctrl-C takes effect immediately. The same is true of SIGTERM: before training begins, it would
+    leave processes that are starting without their first one, and with several processes,
+    Lightning's handler waits forever for one that is exchanging gradients.
 
     The death of another process of the run, of which torch only says that a connection was lost,
     becomes a :class:`FailedError`.
@@ -43,7 +43,7 @@ class Interruption(Callback):
 
     @contextmanager
     def handled(self) -> Iterator[None]:
-        """Handles signals within the context, and restores the Ctrl-C handler afterwards.
+        """Handles signals within the context, and restores their handlers afterwards.
 
         Lightning itself responds to Ctrl-C by exiting with status 1 and Ctrl-C ignored, and to
         SIGTERM by exiting with status 0.
@@ -53,6 +53,8 @@ class Interruption(Callback):
         self._on_sigterm = signal.getsignal(signal.SIGTERM)
         if in_main_thread and handler is signal.default_int_handler:  # not a custom handler
             signal.signal(signal.SIGINT, self._ask)
+        if in_main_thread and self._on_sigterm is signal.SIG_DFL:
+            signal.signal(signal.SIGTERM, self._ask)
         number = None
         try:
             yield
@@ -71,6 +73,8 @@ class Interruption(Callback):
         finally:
             if in_main_thread:
                 signal.signal(signal.SIGINT, handler)
+            if in_main_thread and self._on_sigterm is signal.SIG_DFL:
+                signal.signal(signal.SIGTERM, signal.SIG_DFL)
         if number is not None:
             raise TrainingInterrupted(self._describe("interrupted"), number)
 

@@ -68,6 +68,12 @@ def test_features_are_the_means_of_a_words_pieces(bert):
     torch.testing.assert_close(first[1], hidden[2])
 
 
+def test_half_of_a_surrogate_pair_is_an_unknown_character(bert):
+    encoder = load_encoder(bert)
+    half, replacement = encode(encoder, "film \ud83d"), encode(encoder, "film \ufffd")
+    torch.testing.assert_close(half, replacement)
+
+
 def test_features_do_not_depend_on_the_batch(bert):
     encoder = load_encoder(bert)
     together = encode(encoder, "the film", "do not stop the dull film , is it good ?", "good")

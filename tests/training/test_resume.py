@@ -141,6 +141,21 @@ def test_a_request_to_terminate(configure, tmp_path, monkeypatch):
     assert it.value.signal_number == signal.SIGTERM
 
 
+def test_a_request_to_terminate_before_training_begins():
+    def work() -> None:
+        with interruption.handled():
+            os.kill(os.getpid(), signal.SIGTERM)  # while other processes start
+            interruption.on_train_start(trainer, trainer)
+            interruption.on_train_batch_end()
+
+    interruption, trainer = Interruption("{}".format), SimpleNamespace(world_size=2)
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    with pytest.raises(TrainingInterrupted) as it:
+        work()
+    assert it.value.signal_number == signal.SIGTERM
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
 def test_processes_do_not_meet_in_a_handler():
     def handle(*_: Any) -> None:
         pytest.fail("Lightning's handler may wait forever for the other processes")
