@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 
 from graphsent.propagation.autocast import autocast_enabled
-from graphsent.propagation.backends.c.library import generated_library
+from graphsent.propagation.backends.c.library import TOO_LONG, generated_library
 from graphsent.propagation.backends.cuda.library import CudaLibrary, cuda_library
 from graphsent.propagation.recurrence.modules import parameters_of, recurrence_of
 from graphsent.propagation.recurrence.recurrence import Recurrence
@@ -85,4 +85,6 @@ def find_recurrence(
         library = cuda_library(recurrence, dtype, like.device)
     else:
         library = generated_library(recurrence, dtype)
+        if library == TOO_LONG:  # in torch, too, they take longer than those of combine
+            return TOO_LONG
     return Found(recurrence, library, parameters, dtype)

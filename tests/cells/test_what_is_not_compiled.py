@@ -12,6 +12,7 @@ import torch
 from generated_cases import needs_compiler, tree
 from traced_cell import Cell, assert_same
 
+from graphsent.propagation.backends.c import library
 from graphsent.propagation.recurrence import recurrence
 
 
@@ -27,6 +28,18 @@ from graphsent.propagation.recurrence import recurrence
 )
 def test_functions_whose_results_cannot_be_watched(of, reason):
     assert type("Mine", (Cell,), {"of": of})().explain(tree(20, 3)).reason == reason
+
+
+@pytest.mark.parametrize("without_compiler", [False, True])
+def test_equations_that_are_too_long(without_compiler, monkeypatch):
+    if without_compiler:
+        monkeypatch.setenv("GRAPHSENT_KERNELS", "0")
+    cell = type("Mine", (Cell,), {"of": lambda self, h: (h[:, :, None] * h[:, None]).sum(2) * h})()
+    assert cell.explain(tree(20, 3)).way != "levels"
+    monkeypatch.setattr(library, "_LONGEST", 1000)
+    cell = type("Other", (Cell,), {"of": type(cell).of})()
+    assert cell.explain(tree(20, 3)) == ("levels", library.TOO_LONG)
+    assert_same(cell)
 
 
 class Doubled(torch.Tensor):

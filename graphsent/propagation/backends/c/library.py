@@ -18,6 +18,9 @@ from graphsent.propagation.backends.c.lowering import Unsupported
 from graphsent.propagation.backends.c.source import source_of
 from graphsent.propagation.recurrence.recurrence import CHANGES_OFTEN, Recurrence
 
+_LONGEST = 250_000  # characters of C, which take up to 20 s; with twice as many, it is minutes
+TOO_LONG = "written out column by column, its equations take too long to compile"
+
 _log = logging.getLogger(__name__)
 
 
@@ -25,12 +28,12 @@ def generated_library(recurrence: Recurrence, dtype: torch.dtype) -> ctypes.CDLL
     """The library of a recurrence for a dtype, or why there is none."""
     if dtype not in TYPES:
         return f"there is no compiled code for {dtype}"
-    kernels = library_for(TYPES[dtype])
-    if isinstance(kernels, str):
-        return kernels
     text = _text(recurrence)
     if isinstance(text, Unsupported):
         return str(text)
+    kernels = library_for(TYPES[dtype])
+    if isinstance(kernels, str):
+        return kernels
     if not recurrence.may_compile(text):
         return CHANGES_OFTEN
     return _load(text, TYPES[dtype], kernels)
@@ -43,7 +46,8 @@ def _text(recurrence: Recurrence) -> str | Unsupported:
         try:
             layout = Layout(recurrence)
             recurrence.differentiated = layout.differentiated()
-            known["text"] = source_of(layout)
+            text = source_of(layout)
+            known["text"] = text if len(text) <= _LONGEST else Unsupported(TOO_LONG)
         except Unsupported as problem:
             known["text"] = problem
     return known["text"]
