@@ -46,6 +46,8 @@ def run(arguments: Any) -> None:
         raise UsageError(f"expected one of {' and '.join(actions)}")
     if arguments.into and actions not in ([], ["--report"]):
         raise UsageError(f"--into has no effect with {actions[0]}: expected --report")
+    if arguments.report and arguments.tables:
+        raise UsageError(f"--report covers all tables: leave out {' '.join(arguments.tables)}")
     if arguments.into and arguments.fast:
         raise UsageError("--into: expected the results of full runs, not those of --fast")
     if arguments.jobs < 1:

@@ -90,6 +90,8 @@ class KimCNN(ConvolutionClassifier):
         dropout: float = 0.5,
         **options: Any,
     ) -> None:
+        sizes = {f"heights[{i}]": height for i, height in enumerate(heights)}
+        check_sizes(maps=maps, **{"number of heights": len(heights)}, **sizes)
         super().__init__(
             vocab,
             num_classes,
@@ -98,7 +100,6 @@ class KimCNN(ConvolutionClassifier):
             dropout=dropout,
             **options,
         )
-        check_sizes(maps=maps, **{f"heights[{i}]": height for i, height in enumerate(heights)})
         if variant not in _VARIANTS:
             raise ModelError(unknown("variant", variant, _VARIANTS))
         check_limits(max_norm=max_norm)
