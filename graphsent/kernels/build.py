@@ -22,7 +22,7 @@ import torch
 
 from graphsent._cache import cache_directory
 from graphsent.kernels.processes import only_builder, run
-from graphsent.kernels.structures import Affine, Convolution, Largest, Windows, layout_in_c
+from graphsent.kernels.structures import Convolution, Largest, Linear, Windows, layout_in_c
 
 if TYPE_CHECKING:
     if sys.version_info >= (3, 11):
@@ -34,7 +34,7 @@ COMPILERS = ("cc", "gcc", "clang")
 LONGEST = 60.0
 """Timeout in seconds of a compiler run, and of waiting for another process that builds."""
 
-SHARED = (Affine, Windows, Largest, Convolution)
+SHARED = (Linear, Windows, Largest, Convolution)
 """Structures that ``kernels.c`` shares with Python."""
 
 PATIENCE = 2.0

@@ -62,7 +62,7 @@ def _declared(tag: str, header: str) -> type[Structure]:
     return type(tag.capitalize(), (Structure,), {"_fields_": fields})
 
 
-Affine = _declared("affine", "library.h")
+Linear = _declared("linear", "library.h")
 Windows = _declared("windows", "windows.h")
 Largest = _declared("largest", "largest.h")
 Convolution = _declared("convolution", "rows.h")

@@ -11,7 +11,7 @@ from torch.autograd import Function
 from torch.nn import functional
 
 from graphsent.kernels.library import contiguous, kernels_for, loaded_kernels, threads_for
-from graphsent.kernels.structures import Affine
+from graphsent.kernels.structures import Linear
 from graphsent.propagation.autocast import autocast_enabled
 from graphsent.propagation.gradients import save, saved
 from graphsent.propagation.memory import empty
@@ -78,7 +78,7 @@ class _Linear(Function):
 def _run(name: str, in_feats: int, *, sums: Tensor, **others: Tensor | None) -> None:
     """Calls ``linear_forward`` or ``linear_backward``, which fill their output tensors."""
     num_rows, columns = sums.shape
-    call = Affine(num_rows, in_feats, columns, columns, threads_for(num_rows))
+    call = Linear(num_rows, in_feats, columns, columns, threads_for(num_rows))
     named = {"sums": sums, **others}
     tensors = dict(zip(named, contiguous(list(named.values())), strict=True))
     library, pointer = loaded_kernels(sums), ctypes.byref(call)

@@ -12,8 +12,6 @@ typedef real vec;
 #define KERNEL extern "C" __global__ void
 #endif
 
-enum { PROJECTED = 0 };  // torch projects the inputs of leaves
-
 #define PADDED(n) (n)
 #define all(x) ((real)(x))
 #define load(from, n) (*(from))

@@ -7,7 +7,6 @@
 #include "common.h"
 #include "products.h"
 #include "adadelta.h"
-#include "affine.h"
 #include "linear.h"
 #include "windows.h"
 #include "largest.h"
@@ -15,6 +14,6 @@
 
 const struct library library_of_walks = {
     TEAMS,
-    pack,         pack_transposed, multiply_into, multiply_transposed,
-    begin_affine, pack_affine,     affine_rows,   affine_gradients,
+    pack,           pack_transposed,   multiply_into,      multiply_transposed,
+    linear_numbers, linear_forward_by, linear_backward_by,
 };

@@ -1,41 +1,62 @@
-// A linear map of rows, outside walks: sums = inputs @ weight.T + bias.
+// A linear map of rows: functions on struct linear of library.h.
 
-static struct affine begin_backward(const struct affine *given, struct arena *arena) {
-  struct affine a = *given;
-  begin_affine(&a, arena, 1, a.num_threads);
-  return a;
+int64_t linear_numbers(const struct linear *l, int64_t backward) {
+  if (!backward) return larger(padded(l->columns), l->num_threads * PANEL) * l->in_feats;
+  return l->columns * padded(l->in_feats) + l->num_threads * scratch_for_transposed(l->in_feats);
 }
 
-int64_t linear_numbers(const struct affine *a, int64_t backward) {
-  if (!backward) return a->in_feats * padded(a->columns);
-  struct arena arena = {0};
-  begin_backward(a, &arena);
-  return numbers_in(&arena);
-}
-
-// Each thread computes some columns of all rows, by blocks of rows that stay in the cache.
-static void linear_forward_by(const struct affine *a, int64_t thread, int64_t threads) {
-  const int64_t depth = a->in_feats, columns = a->columns, panels = padded(columns) / PANEL;
-  const int64_t first = share(0, panels, thread, threads) * PANEL;
-  const int64_t width = smaller(columns, share(0, panels, thread + 1, threads) * PANEL) - first;
-  real *packed = a->workspace + first * depth;
-  pack_transposed(a->weight, depth, depth, columns, a->workspace, thread, threads);
-  for (int64_t n = 0, count; n < a->num_rows; n += count) {
-    count = smaller(a->num_rows - n, rows_in_cache(depth));
-    const struct sums to = {a->sums + n * columns + first, columns, NULL, 0, a->bias != NULL};
-    for (int64_t row = 0; row < count && a->bias; row++) {
-      memcpy(to.matrix + row * columns, a->bias + first, width * sizeof(real));
+// Each thread computes some panels of all rows, by blocks of rows that stay in the cache. Of a
+// single block, one packed panel takes the place of another.
+static void linear_forward_by(const struct linear *l, int64_t thread, int64_t threads) {
+  const int64_t depth = l->in_feats, columns = l->columns, panels = padded(columns) / PANEL;
+  const int64_t end = share(0, panels, thread + 1, threads), block = rows_in_cache(depth);
+  for (int64_t n = 0; n < l->num_rows; n += block) {
+    const int64_t count = smaller(block, l->num_rows - n);
+    for (int64_t panel = share(0, panels, thread, threads); panel < end; panel++) {
+      const int64_t first = panel * PANEL, width = smaller(PANEL, columns - first);
+      real *packed = l->workspace + (block < l->num_rows ? panel : thread) * PANEL * depth;
+      const struct sums to = {l->sums + n * columns + first, columns, NULL, 0, l->bias != NULL};
+      if (!n) pack_panel(l->weight, depth, depth, columns, panel, packed);
+      for (int64_t row = 0; row < count && l->bias; row++) {
+        memcpy(to.matrix + row * columns, l->bias + first, width * sizeof(real));
+      }
+      multiply_into(l->inputs + n * depth, depth, count, packed, depth, width, to);
     }
-    multiply_into(a->inputs + n * depth, depth, count, packed, depth, width, to);
   }
 }
 
-static void linear_backward_by(const struct affine *given, int64_t thread, int64_t threads) {
-  struct arena arena = {(char *)given->workspace, 0};
-  const struct affine a = begin_backward(given, &arena);
-  affine_gradients(&a, a.sums, thread, threads);
+// The requested gradients, from those of all sums.
+static void linear_backward_by(const struct linear *l, int64_t thread, int64_t threads) {
+  const int64_t depth = l->in_feats, columns = l->columns, block = rows_in_cache(depth + columns);
+  real *packed = l->workspace, *scratch = packed + columns * padded(depth);
+  if (l->dinputs) {
+    pack(l->weight, depth, columns, depth, packed, thread, threads);
+    BARRIER
+    const int64_t last = share(0, l->num_rows, thread + 1, threads);
+    for (int64_t n = share(0, l->num_rows, thread, threads); n < last; n += block) {
+      multiply_into(l->sums + n * columns, columns, smaller(block, last - n), packed, columns,
+                    depth, (struct sums){l->dinputs + n * depth, depth, NULL, 0, 0});
+    }
+  }
+  if (l->dweight) {
+    const struct rows rows = {l->sums, columns, NULL, NULL};
+    const struct rows others = {l->inputs, depth, NULL, NULL};
+    multiply_transposed(rows, columns, others, depth, l->num_rows,
+                        (struct sums){l->dweight, depth, NULL, 0, 0},
+                        scratch + thread * scratch_for_transposed(depth), thread, threads);
+    const int64_t from = share(columns, l->num_outputs, thread, threads);
+    const int64_t to = share(columns, l->num_outputs, thread + 1, threads);
+    memset(l->dweight + from * depth, 0, (to - from) * depth * sizeof(real));
+  }
+  if (l->dbias) {
+    const int64_t from = share(0, columns, thread, threads);
+    const int64_t to = share(0, columns, thread + 1, threads);
+    memset(l->dbias + from, 0, (to - from) * sizeof(real));
+    for (int64_t n = 0; n < l->num_rows; n++) add(l->dbias, l->sums + n * columns, from, to);
+    if (thread == 0) memset(l->dbias + columns, 0, (l->num_outputs - columns) * sizeof(real));
+  }
 }
 
-void linear_forward(const struct affine *w) { IN_TEAM(linear_forward_by, w); }
+void linear_forward(const struct linear *w) { IN_TEAM(linear_forward_by, w); }
 
-void linear_backward(const struct affine *w) { IN_TEAM(linear_backward_by, w); }
+void linear_backward(const struct linear *w) { IN_TEAM(linear_backward_by, w); }

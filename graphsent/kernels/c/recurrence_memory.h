@@ -12,7 +12,7 @@ struct own {
   int64_t *rows, *target;     // the state seen by an edge or slot; the node of an edge
   int64_t *out_first, *out;   // (num_rows + 3), and the edges or slots that see each state
   real *state[PARTS], *dstate[PARTS], *given[PARTS];
-  struct affine affine;
+  struct linear linear;
   real *projected, *dprojected;
   real *zeros, *acc, *all_acc, *copied, *turned;
 #define FIELD(name, ...) real *name;
@@ -49,19 +49,22 @@ static void choose_block(struct own *s) {
 
 static void take_projection(struct own *s, struct arena *kept, int backward) {
   const struct walk *w = &s->walk;
-  s->affine = (struct affine){.in_feats = w->start_feats,
-                              .num_rows = w->num_starts,
+  struct arena *work = &s->work_arena;
+  s->projected = take(kept, w->num_starts * w->num_projected);
+  if (backward) s->dprojected = take(work, w->num_starts * w->num_projected);
+  s->linear = (struct linear){.num_rows = w->num_starts,
+                              .in_feats = w->start_feats,
                               .columns = w->num_projected,
                               .num_outputs = w->start_outputs,
+                              .num_threads = s->threads,
                               .inputs = w->start_x,
                               .weight = w->start_weight,
                               .bias = w->start_bias,
+                              .sums = backward ? s->dprojected : s->projected,
                               .dinputs = w->dstart_x,
                               .dweight = w->dstart_weight,
                               .dbias = w->dstart_bias};
-  begin_affine(&s->affine, &s->work_arena, backward, s->threads);
-  s->projected = take(kept, w->num_starts * PROJECTED);
-  if (backward) s->dprojected = take(&s->work_arena, w->num_starts * w->num_projected);
+  s->linear.workspace = take(work, linear_numbers(&s->linear, backward));
 }
 
 // Divides the memory into arrays, or computes its size.

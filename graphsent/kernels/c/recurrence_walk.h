@@ -24,30 +24,17 @@ static void copy_start(const real *const *from, real *const *to, int64_t first, 
   }
 }
 
-// Computes the first input of some rows of the start.
-static void project_start(struct own *s, int64_t first, int64_t last) {
-  const int64_t columns = s->walk.num_projected;
-  for (int64_t row = first; row < last && columns; row += s->affine.block) {
-    const int64_t count = smaller(s->affine.block, last - row);
-    const real *sums = affine_rows(&s->affine, row, count, s->thread);
-    for (int64_t n = 0; n < count; n++) {
-      place_projected(s->projected + (row + n) * PROJECTED, sums + n * padded(columns));
-    }
-  }
-}
-
 static void forward_by(const struct walk *given, int64_t thread, int64_t threads) {
   struct own own, *s = &own;
   divide(s, given, thread, threads, 0);
   const struct walk *w = &s->walk;
   if (thread == 0) find_rows(s);
   pack_forward(s);
-  if (w->num_projected) pack_affine(&s->affine, thread, threads);
+  if (w->num_projected) linear_forward_by(&s->linear, thread, threads);
   BARRIER
   const int64_t end = share(0, w->num_starts, thread + 1, threads);
   for (int64_t row = share(0, w->num_starts, thread, threads); row < end; row += s->block) {
     const int64_t next = smaller(row + s->block, end);
-    project_start(s, row, next);
     if (w->start) {
       copy_start(w->start, s->state, row, next);
     } else {
@@ -110,7 +97,7 @@ static void backward_by(const struct walk *given, int64_t thread, int64_t thread
     }
   }
   BARRIER
-  if (w->num_projected) affine_gradients(&s->affine, s->dprojected, thread, threads);
+  if (w->num_projected) linear_backward_by(&s->linear, thread, threads);
   weights_backward(s);
 }
 

@@ -49,7 +49,6 @@ class Layout:
         self.recurrence, self.blocks = recurrence, blocks
         self.size, self.slotted = recurrence.size, recurrence.num_slots is not None
         self.count = recurrence.num_slots or 0
-        self.columns = recurrence.columns
         self.combine = Lowered(recurrence.combine, starts=False)
         self.start = Lowered(recurrence.start, starts=True)
         self.array_of: dict[Value, Array] = {}
@@ -123,7 +122,7 @@ class Layout:
                 given = f"w->start_inputs[{value.data}] + r * w->start_strides[{value.data}]"
                 if value.data:
                     return given
-                return f"(w->num_projected ? s->projected + r * PROJECTED : {given})"
+                return f"(w->num_projected ? s->projected + r * w->num_projected : {given})"
             rows = f"w->input_rows[{value.data}]"
             row = f"({rows} ? {rows}[r] : r) * w->input_strides[{value.data}]"
             return f"w->inputs[{value.data}] + {row}"
@@ -144,6 +143,14 @@ class Layout:
         elif array.group.endswith("BLOCK"):
             row = f"({row} - {origin})"
         return f"{array.begin} + {row} * {array.stride}"
+
+    def column(self, lowered: Lowered, number: int, column: int) -> str:
+        """A column of an input, as C code; a projection has only those that ``start`` reads."""
+        if not lowered.starts or number > 0:
+            return str(column)
+        ranges = self.recurrence.columns
+        place = sum(min(column, last) - first for first, last in ranges if first < column)
+        return str(column) if place == column else f"(w->num_projected ? {place} : {column})"
 
     def block(self, value: Value) -> tuple[str, str]:
         """The address of the first row of a block of ``combine``, and the stride."""

@@ -29,7 +29,7 @@ def source_of(layout: Layout) -> str:
     headers = '#include "recurrence.h"\n#include "recurrence_memory.h"\n'
     headers += '#include "recurrence_slots.h"\n' if layout.slotted else ""
     text = '#define GENERATED\n#include "common.h"\n'
-    text += _sizes(layout, passes, products) + headers + _projected(layout) + functions
+    text += _sizes(layout, passes, products) + headers + functions
     return text + '#include "recurrence_walk.h"\n' + layout_in_c((Walk,))
 
 
@@ -45,8 +45,7 @@ def _sizes(layout: Layout, passes: Passes, products: Products) -> str:
     text = (
         f"enum {{ SIZE = {layout.size}, PARTS = {layout.recurrence.num_parts}, "
         f"COUNT = {layout.count}, ACCUMULATED = {max(passes.num_accumulated, 1)}, "
-        f"PROJECTED = {layout.columns[-1][1]}, NUMBERS_A_NODE = {numbers_a_node}, "
-        f"COPIED = {max(copied)} }};\n"
+        f"NUMBERS_A_NODE = {numbers_a_node}, COPIED = {max(copied)} }};\n"
         "#define PADDED(n) (((n) + PANEL - 1) / PANEL * PANEL)\n"
         f"#define WEIGHED {weighed}\n"
     )
@@ -54,15 +53,6 @@ def _sizes(layout: Layout, passes: Passes, products: Products) -> str:
         listed = "".join(f" \\\n  ARRAY({name}, {numbers})" for name, numbers in arrays.items())
         text += f"#define {group}(ARRAY){listed}\n"
     return text
-
-
-def _projected(layout: Layout) -> str:
-    """The function that scatters columns of a projection to where they are read."""
-    text, at = "", 0
-    for first, last in layout.columns:
-        text += f"  memcpy(to + {first}, sums + {at}, {last - first} * sizeof(real));\n"
-        at += last - first
-    return f"static void place_projected(real *to, const real *sums) {{\n{text}}}\n\n"
 
 
 def _of_all(passes: Passes, products: Products) -> dict[str, str]:
@@ -205,7 +195,7 @@ class Passes:
         for number, shares in lowered.gradients.inputs.items():
             width = lowered.input_width(number)
             to, rows = f"w->dinputs[{number}]", f"w->dinput_rows[{number}]"
-            own = self._filled(lowered, shares, f"{to} + r * {width}", str(width))
+            own = self._filled(lowered, number, shares, f"{to} + r * {width}", str(width))
             alone = self._accumulator("dinputs", number, width)
             shared = f"({rows} ? {to} + {rows}[r] * {width} : {alone})"
             added = "".join(self._added_up(lowered, share, shared) for share in shares)
@@ -216,34 +206,27 @@ class Passes:
         return text
 
     def _start_inputs(self) -> str:
-        text, lowered, ranges = "", self.layout.start, self.layout.columns
+        text, lowered = "", self.layout.start
         for number, shares in lowered.gradients.inputs.items():
             to, width = f"w->dstart_inputs[{number}]", f"w->start_strides[{number}]"
             if not number:
                 to = f"(w->num_projected ? s->dprojected : {to})"
                 width = f"(w->num_projected ? w->num_projected : {width})"
-            row = f"{to} + r * {width}"
-            if number or ranges == ((0, ranges[-1][1]),):
-                rows = self._filled(lowered, shares, row, width)
-            else:  # only the columns of the projection that are read, with a gradient or without
-                rows = f"memset({row}, 0, {width} * sizeof(real));\n"
-                for first, ref, _ in shares:
-                    before = sum(
-                        min(first, last) - begin for begin, last in ranges if begin < first
-                    )
-                    column = f"(w->num_projected ? {before} : {first})"
-                    rows += self.steps.stored(lowered, [ref], f"{row} + {column}")
+            rows = self._filled(lowered, number, shares, f"{to} + r * {width}", width)
             text += f"if ({to}) {{\n{over_rows(NODE, rows)}}}\n"
         return text
 
-    def _filled(self, lowered: Lowered, shares: Sequence[Share], to: str, width: str) -> str:
-        """Stores columns, and zeros in all others."""
-        text, at = "", 0
+    def _filled(
+        self, lowered: Lowered, number: int, shares: Sequence[Share], to: str, width: str
+    ) -> str:
+        """Stores columns of the gradient of an input, and zeros in all others."""
+        text, at = "", "0"
         for first, ref, _ in shares:
-            if first > at:
-                text += f"memset({to} + {at}, 0, {first - at} * sizeof(real));\n"
-            text += self.steps.stored(lowered, [ref], to, first)
-            at = first + ref.width
+            column = self.layout.column(lowered, number, first)
+            if column != at:
+                text += f"memset({to} + {at}, 0, ({column} - {at}) * sizeof(real));\n"
+            text += self.steps.stored(lowered, [ref], f"{to} + {column}")
+            at = self.layout.column(lowered, number, first + ref.width)
         return text + f"memset({to} + {at}, 0, ({width} - {at}) * sizeof(real));\n"
 
     def _constants(self, lowered: Lowered, domains: Sequence[Domain]) -> str:

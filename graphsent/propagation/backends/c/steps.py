@@ -71,11 +71,13 @@ class Body:
         if value.op == "degree":
             return f"all({LAST_EDGE} - {FIRST_EDGE})"
         if value in self.arrays or value.op in ("input", "constant", "state", "gradient"):
-            row = self.row(value)
+            row, column = self.row(value), str(first)
+            if value.op == "input":
+                column = self.layout.column(self.lowered, value.data, first)
             if not ref.spread:
-                return self._named(f"load({row} + {first} + (j), n)")
+                return self._named(f"load({row} + {column} + (j), n)")
             name = f"s{value.number}_{first}"
-            self.before.append(f"const vec {name} = all({row}[{first}]);")
+            self.before.append(f"const vec {name} = all({row}[{column}]);")
             return name
         return self.made(value, ref)
 
@@ -146,9 +148,9 @@ class Steps:
             pieces += some if multiplied else [self._group(lowered, some)]
         return pieces
 
-    def stored(self, lowered: Lowered, refs: Iterable[Ref], to: str, first: int = 0) -> str:
-        """Stores columns side by side in a row, beginning at column ``first``."""
-        text = ""
+    def stored(self, lowered: Lowered, refs: Iterable[Ref], to: str) -> str:
+        """Stores columns side by side in a row."""
+        text, first = "", 0
         for ref in refs:
             body = Body(self.layout, lowered)
             text += body.stored(body.code(ref), ref.width, f"{to} + {first}")
