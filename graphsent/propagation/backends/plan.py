@@ -12,6 +12,7 @@ from torch.nn import functional
 from graphsent.propagation.autocast import without_autocast
 from graphsent.propagation.backends.levels import run_traced
 from graphsent.propagation.gradients import differentiable_gradients
+from graphsent.propagation.memory import empty
 from graphsent.propagation.recurrence.evaluation import Evaluation, hoisted_inputs
 from graphsent.propagation.recurrence.recurrence import Recurrence
 from graphsent.propagation.schedule.schedule import Schedule
@@ -75,6 +76,31 @@ class Plan(NamedTuple):
         """Splits a flat sequence of tensors, or of something for each of them."""
         inputs, start = self.counts
         return Given(tensors[:inputs], tensors[inputs : inputs + start], tensors[inputs + start :])
+
+    def gradient_memory(
+        self, tensors: Sequence[Tensor], wanted: Sequence[bool], rows: Sequence[Tensor | None]
+    ) -> Given:
+        """Memory for those gradients that are wanted and computed; zeros if they are added to it.
+
+        Args:
+            tensors: the tensors of the run.
+            wanted: for each of them, whether its gradient is.
+            rows: those of ``input_rows`` to whose rows gradients are added.
+        """
+        known, (inputs, start) = self.recurrence.differentiated, self.counts
+        of_start = () if self.start.given else known.start[self.start.projected > 0 :]
+        of_others = (True,) * (start - len(of_start))  # given states, or those of the projection
+        computed = (*known.inputs, *of_others, *of_start, *known.constants)
+        found: list[Tensor | None] = []
+        for n, (part, *needed) in enumerate(zip(tensors, wanted, computed, strict=True)):
+            added = n >= inputs + start
+            shape: Sequence[int] = part.shape
+            if n < inputs:
+                added = part.dim() == 1 or rows[n] is not None
+                shape = shape if added else (self.schedule.num_inner, *shape[1:])
+            memory = empty(*shape, like=part) if all(needed) else None
+            found.append(memory.zero_() if memory is not None and added else memory)
+        return self.divided(found)
 
 
 def planned(

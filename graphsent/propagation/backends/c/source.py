@@ -107,19 +107,20 @@ class Passes:
             "start_forward": [*self._made(start, inner), self._states(start)],
             "nodes_backward": self._made(combine, inner, back=True),
             "inputs_backward": [self._inputs() + self._constants(combine, inner)],
-            "sources_backward": [
-                *self._made(combine, (SOURCE,), back=True),
-                self._state_gradients(starts=False) + self._constants(combine, (SOURCE,)),
-            ],
-            "starts_backward": [
-                *self._made(combine, (SOURCE,), back=True),
-                self._state_gradients(starts=True) + self._constants(combine, (SOURCE,)),
-            ],
+            "sources_backward": self._sources_backward(starts=False),
+            # Without blocks, a leaf has a row of its own, as any source.
+            "starts_backward": self._sources_backward(starts=True) if self.layout.blocks else [],
             "start_backward": [
                 *self._made(start, inner, back=True),
                 self._start_inputs() + self._constants(start, inner),
             ],
         }
+
+    def _sources_backward(self, *, starts: bool) -> list[Piece]:
+        """Computes the gradients of states, of inner nodes or of starts."""
+        gradients, combine = self._state_gradients(starts=starts), self.layout.combine
+        made = self._made(combine, (SOURCE,), back=True)
+        return [*made, gradients + self._constants(combine, (SOURCE,))]
 
     def _made(
         self, lowered: Lowered, domains: Sequence[Domain], *, back: bool = False
@@ -162,7 +163,7 @@ class Passes:
         cases = ""
         for slot in range(self.layout.count):
             shares = self.layout.combine.gradients.states.get((number, slot), [])
-            text = self._added(shares, "sum", "from", starts=starts and self.layout.blocks)
+            text = self._added(shares, "sum", "from", starts=starts)
             cases += f"case {slot}: {{\n{text}}} break;\n" if text else ""
         if not cases:
             return _copied("to", "given", 0, "SIZE")

@@ -104,31 +104,12 @@ class _Generated(Function):
         if torch.is_grad_enabled():
             return None, None, *plain_gradients(plan, tensors[:-1], wanted, gradients)
         *tensors, kept = contiguous(tensors)
-        given, needed = plan.divided(tensors), plan.divided(wanted)
-        like: Any = tensors[0]
-        run = _Run(plan, given, keep=True)
+        run = _Run(plan, plan.divided(tensors), keep=True)
         run.walk.point(kept=kept, places=ctx.places)
         # A single thread adds directly to rows that nodes share; several threads would race.
         alone = run.walk.num_threads == 1
         shared = [rows if alone else None for rows in plan.input_rows]
-        found = plan.recurrence.differentiated
-        dinputs = []
-        inputs = zip(given.inputs, shared, needed.inputs, found.inputs, strict=True)
-        for part, rows, need, computed in inputs:
-            own = part.dim() > 1 and rows is None  # a row for each node
-            shape = (plan.schedule.num_inner, *part.shape[1:]) if own else part.shape
-            dinputs.append(_gradient(shape, need and computed, like, added=not own))
-        computed_of: Sequence[bool] = (True,) * len(given.start)
-        if not plan.start.given:
-            more = found.start[1:] if plan.start.projected else found.start
-            computed_of = (*computed_of[: len(given.start) - len(more)], *more)
-        starts = zip(given.start, needed.start, computed_of, strict=True)
-        dstart = [_gradient(part.shape, need and computed, like) for part, need, computed in starts]
-        constants = zip(given.constants, needed.constants, found.constants, strict=True)
-        dconstants = [
-            _gradient(part.shape, need and computed, like, added=True)
-            for part, need, computed in constants
-        ]
+        dinputs, dstart, dconstants = plan.gradient_memory(tensors, wanted, shared)
         run.tensors(dresults=[*contiguous(gradients), *[None] * plan.num_missing])
         run.tensors(dinputs=dinputs, dinput_rows=shared, dconstants=dconstants)
         of_inputs = dstart
@@ -138,9 +119,9 @@ class _Generated(Function):
             of_inputs = [None, *others]
         run.tensors(**{"dstart" if plan.start.given else "dstart_inputs": of_inputs})
         run.measure(backward=True)
-        run.call("backward", like)
+        run.call("backward", tensors[0])
         if not alone:
-            parts = zip(dinputs, plan.input_rows, given.inputs, strict=True)
+            parts = zip(dinputs, plan.input_rows, tensors, strict=False)
             dinputs = [
                 part
                 if part is None or rows is None
@@ -148,12 +129,3 @@ class _Generated(Function):
                 for part, rows, like in parts
             ]
         return None, None, *dinputs, *dstart, *dconstants
-
-
-def _gradient(
-    shape: Sequence[int], wanted: bool, like: Tensor, *, added: bool = False
-) -> Tensor | None:
-    """Memory for a gradient, if wanted: uninitialized, or zeros if the walk adds to it."""
-    if not wanted:
-        return None
-    return empty(*shape, like=like).zero_() if added else empty(*shape, like=like)

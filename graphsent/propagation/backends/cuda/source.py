@@ -106,7 +106,6 @@ def _fields(layout: Layout) -> tuple[str, dict[str, int]]:
             "start_inputs": starts,
             "constants": max(constants, 1),
             "dresults": parts,
-            "given": parts,
         },
         "real *": {"state": parts, "dstate": parts, "dinputs": inputs, "dstart_inputs": starts},
     }

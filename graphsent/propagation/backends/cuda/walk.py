@@ -260,31 +260,20 @@ class _Generated(Function):
         with torch.cuda.device_of(tensors[0]):
             walk = Walk(plan, tensors[0], own[:parts])
             arrays = dict(zip(ctx.kept, own[parts:], strict=True)) | walk.arrays(backward=True)
-            given, needed = plan.divided(tensors), plan.divided(wanted)
-            return None, None, *_gradients(walk, arrays, given, needed, received)
+            memory = plan.gradient_memory(tensors, wanted, plan.input_rows)
+            return None, None, *_gradients(walk, arrays, plan.divided(tensors), memory, received)
 
 
 def _gradients(
     walk: Walk,
     arrays: Mapping[Value, Tensor],
     given: Given,
-    needed: Given,
+    memory: Given,
     dresults: Sequence[Tensor | None],
 ) -> list[Tensor | None]:
     """The gradients of the tensors of a run, from those of its results."""
-    plan, program, found = walk.plan, walk.program, walk.plan.recurrence.differentiated
-    inputs = zip(given.inputs, plan.input_rows, needed.inputs, found.inputs, strict=True)
-    dinputs = [
-        _memory_of(walk, part, rows) if need and computed else None
-        for part, rows, need, computed in inputs
-    ]
+    plan, program, (dinputs, dstart, dconstants) = walk.plan, walk.program, memory
     dstates = [walk.empty(walk.num_nodes) for _ in walk.states]
-    dstart: list[Tensor | None] = []
-    if not plan.start.given:
-        starts = zip(given.start, needed.start, found.start, strict=True)
-        dstart = [
-            torch.empty_like(part) if need and computed else None for part, need, computed in starts
-        ]
     accumulated = torch.zeros(max(program.num_accumulated, 1), **walk.options)
     order = walk.source.argsort(stable=True)
     numbers = torch.arange(walk.num_nodes + 1, device=order.device)
@@ -293,11 +282,10 @@ def _gradients(
         arrays,
         given,
         dresults=dresults,
-        given=_of_leaves(walk, dresults),
         dstate=dstates,
         dinputs=dinputs,
         dinput_rows=plan.input_rows,
-        dstart_inputs=dstart,
+        dstart_inputs=() if plan.start.given else dstart,
         acc=accumulated,
         zeros=torch.zeros(plan.recurrence.size, **walk.options),
         out=order,
@@ -308,15 +296,11 @@ def _gradients(
         backward.run("sources_backward", rows, SOURCE)
         backward.run("nodes_backward", rows)
     backward.run("inputs_backward", walk.inner)
-    backward.run("starts_backward", walk.leaves, SOURCE)
+    backward.run("sources_backward", walk.leaves, SOURCE)
     if plan.start.given:
         dstart = [part[: plan.schedule.num_leaves] for part in dstates]
     else:
         backward.run("start_backward", walk.leaves)
-    constants = zip(given.constants, needed.constants, found.constants, strict=True)
-    dconstants = [
-        torch.zeros_like(part) if need and computed else None for part, need, computed in constants
-    ]
     for (array, number), (first, width) in program.accumulators.items():
         to = (dinputs if array == "dinputs" else dconstants)[number]
         if to is not None and (array == "dconstants" or to.dim() == 1):
@@ -328,21 +312,3 @@ def _gradients(
             factor = backward.factor(term, 0, len(of_sums))
             to.narrow(1, term.column, term.rows.width).addmm_(of_sums.t(), factor)
     return [*dinputs, *dstart, *dconstants]
-
-
-def _memory_of(walk: Walk, part: Tensor, rows: Tensor | None) -> Tensor:
-    """Memory for the gradient of an input: zeros if several nodes add to a row of it."""
-    if part.dim() == 1 or rows is not None:
-        return torch.zeros_like(part)
-    return walk.empty(walk.plan.schedule.num_inner, part.shape[1])
-
-
-def _of_leaves(walk: Walk, gradients: Sequence[Tensor | None]) -> list[Tensor]:
-    """The gradients of the results of leaves, by ordinal."""
-    schedule, found = walk.plan.schedule, []
-    for part in (*gradients, *[None] * walk.plan.num_missing):
-        if part is None:
-            found.append(walk.empty(schedule.num_leaves).zero_())
-        else:
-            found.append(part.index_select(0, schedule.nodes[: schedule.num_leaves]))
-    return found
