@@ -6,9 +6,7 @@ struct walk {
   int64_t num_levels, num_leaves, num_starts, num_nodes, num_edges, num_threads;
   int64_t count;  // slots per node; 0 without slots
   int64_t keep;   // whether a backward pass follows, which needs `kept`
-  int64_t num_projected, start_feats, start_outputs;  // if the first input of the start consists of
-                                                      // the first outputs of a linear map: their
-                                                      // number, and the sizes of the map
+  int64_t num_projected;  // columns of the first input of the start if `projection` computes it
   int64_t kept_size, places_size, workspace_size;  // in numbers
   const int64_t *level_ends;  // (1 + num_levels) ordinal after the last one of each level
   const int64_t *source;      // (inner * count) ordinal of the node in each slot, or num_nodes;
@@ -20,8 +18,8 @@ struct walk {
   const int64_t *start_strides;      // of the inputs of the start
   const int64_t *const *input_rows;  // (inner) their rows in an input; NULL if each has its own
   const real *const *inputs;
+  const struct linear *projection;  // with its arguments, and in the backward pass their gradients
   const real *const *start_inputs;  // (num_starts, width), or NULL
-  const real *start_x, *start_weight, *start_bias;  // (num_starts, feats), of the linear map
   const real *const *start;         // (num_starts, size) if the start is given
   const real *const *constants;
   real *const *results;  // (num_nodes, size), or NULL
@@ -31,7 +29,6 @@ struct walk {
   const int64_t *const *dinput_rows;  // rows that several nodes add to, or NULL
   real *const *dinputs;               // as inputs; without dinput_rows, each node has its own row
   real *const *dstart_inputs, *const *dstart, *const *dconstants;
-  real *dstart_x, *dstart_weight, *dstart_bias;
   real *kept, *workspace;
   int64_t *places;
 };

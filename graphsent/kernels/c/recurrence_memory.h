@@ -48,23 +48,12 @@ static void choose_block(struct own *s) {
 }
 
 static void take_projection(struct own *s, struct arena *kept, int backward) {
-  const struct walk *w = &s->walk;
-  struct arena *work = &s->work_arena;
-  s->projected = take(kept, w->num_starts * w->num_projected);
-  if (backward) s->dprojected = take(work, w->num_starts * w->num_projected);
-  s->linear = (struct linear){.num_rows = w->num_starts,
-                              .in_feats = w->start_feats,
-                              .columns = w->num_projected,
-                              .num_outputs = w->start_outputs,
-                              .num_threads = s->threads,
-                              .inputs = w->start_x,
-                              .weight = w->start_weight,
-                              .bias = w->start_bias,
-                              .sums = backward ? s->dprojected : s->projected,
-                              .dinputs = w->dstart_x,
-                              .dweight = w->dstart_weight,
-                              .dbias = w->dstart_bias};
-  s->linear.workspace = take(work, linear_numbers(&s->linear, backward));
+  const int64_t numbers = s->walk.num_starts * s->walk.num_projected;
+  s->projected = take(kept, numbers);
+  if (backward) s->dprojected = take(&s->work_arena, numbers);
+  s->linear = *s->walk.projection;
+  s->linear.sums = backward ? s->dprojected : s->projected;
+  s->linear.workspace = take(&s->work_arena, linear_numbers(&s->linear, backward));
 }
 
 // Divides the memory into arrays, or computes its size.

@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.autograd import Function
 
 from graphsent.kernels.library import contiguous, needs_gradients, threads_for
-from graphsent.kernels.structures import Walk, address_of
+from graphsent.kernels.structures import Linear, Walk, address_of
 from graphsent.propagation.backends.plan import Given, Plan, plain_gradients
 from graphsent.propagation.gradients import check_not_batched, save, saved
 from graphsent.propagation.memory import empty
@@ -43,9 +43,11 @@ class _Run:
         start: Sequence[Tensor | None] = given.start
         if plan.start.projected:
             x, weight, bias, *others = given.start
-            walk.num_projected = plan.start.projected
-            walk.start_outputs, walk.start_feats = weight.shape
-            walk.point(start_x=x, start_weight=weight, start_bias=bias)
+            walk.num_projected = columns = plan.start.projected
+            sizes = len(x), x.shape[1], columns, len(weight), walk.num_threads
+            self.projection = Linear(*sizes)
+            self.projection.point(inputs=x, weight=weight, bias=bias)
+            walk.projection = ctypes.addressof(self.projection)
             start = [None, *others]
         strides = [part.shape[1] if part.dim() > 1 else 0 for part in given.inputs]
         self._point("input_strides", ctypes.c_int64, strides)
@@ -115,7 +117,7 @@ class _Generated(Function):
         of_inputs = dstart
         if plan.start.projected:
             dx, dweight, dbias, *others = dstart
-            run.walk.point(dstart_x=dx, dstart_weight=dweight, dstart_bias=dbias)
+            run.projection.point(dinputs=dx, dweight=dweight, dbias=dbias)
             of_inputs = [None, *others]
         run.tensors(**{"dstart" if plan.start.given else "dstart_inputs": of_inputs})
         run.measure(backward=True)
