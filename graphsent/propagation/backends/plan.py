@@ -20,17 +20,16 @@ from graphsent.propagation.schedule.slots import Slots
 
 
 class Start(NamedTuple):
-    """The states of leaves, or the inputs of ``start``.
+    """How leaves start.
 
     Attributes:
-        tensors: inputs, (num_rows, width), or parts of states, (num_rows, size).
-        given: whether these are parts of states.
+        given: whether from parts of states, (num_rows, size), not inputs of ``start``, (num_rows,
+            width).
         projected: number of outputs of a linear map that are the first input: its place is taken
             by the input, weight and bias of this map. 0 if the first input is there itself.
         rows: (num_leaves,) the row of each node, if nodes share rows.
     """
 
-    tensors: Sequence[Tensor]
     given: bool
     projected: int
     rows: Tensor | None
@@ -52,7 +51,7 @@ class Plan(NamedTuple):
         library: its compiled code.
         schedule: on the device, with at least two levels.
         slots: the predecessor in each slot, if predecessors are ordered.
-        start: states or inputs of the leaves, without the tensors.
+        start: how leaves start.
         input_rows: for each input (num_inner,) the row of each node, if nodes share rows.
         num_results: number of parts of the states to return.
         counts: the numbers of inputs and of tensors of the start.
@@ -109,6 +108,7 @@ def planned(
     schedule: Schedule,
     slots: Slots | None,
     start: Start,
+    starts: Sequence[Tensor],
     inputs: Sequence[Tensor],
     input_rows: Tensor | None,
     parameters: Mapping[str, Tensor],
@@ -117,6 +117,7 @@ def planned(
     """The plan of a run and its tensors, in order.
 
     Args not described in :class:`Plan`:
+        starts: states or inputs of the leaves.
         inputs: of inner nodes, (num_inner, width), or (width,) for all of them.
         input_rows: (num_inner,) the row of each node, if nodes share rows.
         parameters: parameters and buffers by name.
@@ -124,7 +125,7 @@ def planned(
     combine, starting = recurrence.combine, recurrence.start
     constants, tensors = combine.tensors(parameters), list(inputs)
     tensors += hoisted_inputs(combine.hoisted, tensors, constants)
-    starts = list(start.tensors)
+    starts = list(starts)
     if start.given:  # nothing reads the constants of `start`
         constants += [tensors[0].new_empty(0)] * len(starting.constants)
     else:
@@ -132,8 +133,8 @@ def planned(
         starts += hoisted_inputs(starting.hoisted, starts, of_start)
         constants += of_start
     rows = [input_rows if part.dim() > 1 else None for part in tensors]
-    counts, kept = (len(tensors), len(starts)), start._replace(tensors=())
-    plan = Plan(recurrence, library, schedule, slots, kept, rows, num_results, counts)
+    counts = len(tensors), len(starts)
+    plan = Plan(recurrence, library, schedule, slots, start, rows, num_results, counts)
     return plan, [*tensors, *starts, *constants]
 
 

@@ -23,7 +23,7 @@ def run_compiled(plan: Plan, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
     return _Generated.apply(plan, needs_gradients(*tensors), *contiguous(tensors))
 
 
-class _Run:
+class _Call:
     """The argument of one call, ``struct walk``, and the memory that it points to."""
 
     def __init__(self, plan: Plan, given: Given, keep: bool) -> None:
@@ -44,8 +44,7 @@ class _Run:
         if plan.start.projected:
             x, weight, bias, *others = given.start
             walk.num_projected = columns = plan.start.projected
-            sizes = len(x), x.shape[1], columns, len(weight), walk.num_threads
-            self.projection = Linear(*sizes)
+            self.projection = Linear(len(x), x.shape[1], columns, len(weight), walk.num_threads)
             self.projection.point(inputs=x, weight=weight, bias=bias)
             walk.projection = ctypes.addressof(self.projection)
             start = [None, *others]
@@ -67,7 +66,7 @@ class _Run:
             self.kept.append(tensors)
             self._point(name, ctypes.c_void_p, [address_of(part) for part in tensors])
 
-    def call(self, name: str, like: Tensor) -> None:
+    def run(self, name: str, like: Tensor) -> None:
         """Runs a pass, ``"forward"`` or ``"backward"``."""
         workspace = empty(self.walk.workspace_size, like=like)
         self.walk.point(workspace=workspace)
@@ -82,15 +81,15 @@ class _Generated(Function):
     @staticmethod
     def forward(ctx: Any, plan: Plan, keep: bool, *tensors: Tensor) -> tuple[Tensor, ...]:
         given, like = plan.divided(tensors), tensors[0]
-        run = _Run(plan, given, keep)
+        call = _Call(plan, given, keep)
         shape = plan.schedule.num_nodes, plan.recurrence.size
         results = [empty(*shape, like=like) for _ in range(plan.num_results)]
-        run.tensors(results=[*results, *[None] * plan.num_missing])
-        run.measure(backward=False)
-        kept = empty(run.walk.kept_size, like=like) if keep else None
-        places = torch.empty(run.walk.places_size, dtype=torch.int64, device=like.device)
-        run.walk.point(kept=kept, places=places)
-        run.call("forward", like)
+        call.tensors(results=[*results, *[None] * plan.num_missing])
+        call.measure(backward=False)
+        kept = empty(call.walk.kept_size, like=like) if keep else None
+        places = torch.empty(call.walk.places_size, dtype=torch.int64, device=like.device)
+        call.walk.point(kept=kept, places=places)
+        call.run("forward", like)
         ctx.set_materialize_grads(False)
         if keep:
             ctx.plan, ctx.places = plan, places
@@ -106,22 +105,22 @@ class _Generated(Function):
         if torch.is_grad_enabled():
             return None, None, *plain_gradients(plan, tensors[:-1], wanted, gradients)
         *tensors, kept = contiguous(tensors)
-        run = _Run(plan, plan.divided(tensors), keep=True)
-        run.walk.point(kept=kept, places=ctx.places)
+        call = _Call(plan, plan.divided(tensors), keep=True)
+        call.walk.point(kept=kept, places=ctx.places)
         # A single thread adds directly to rows that nodes share; several threads would race.
-        alone = run.walk.num_threads == 1
+        alone = call.walk.num_threads == 1
         shared = [rows if alone else None for rows in plan.input_rows]
         dinputs, dstart, dconstants = plan.gradient_memory(tensors, wanted, shared)
-        run.tensors(dresults=[*contiguous(gradients), *[None] * plan.num_missing])
-        run.tensors(dinputs=dinputs, dinput_rows=shared, dconstants=dconstants)
+        call.tensors(dresults=[*contiguous(gradients), *[None] * plan.num_missing])
+        call.tensors(dinputs=dinputs, dinput_rows=shared, dconstants=dconstants)
         of_inputs = dstart
         if plan.start.projected:
             dx, dweight, dbias, *others = dstart
-            run.projection.point(dinputs=dx, dweight=dweight, dbias=dbias)
+            call.projection.point(dinputs=dx, dweight=dweight, dbias=dbias)
             of_inputs = [None, *others]
-        run.tensors(**{"dstart" if plan.start.given else "dstart_inputs": of_inputs})
-        run.measure(backward=True)
-        run.call("backward", tensors[0])
+        call.tensors(**{"dstart" if plan.start.given else "dstart_inputs": of_inputs})
+        call.measure(backward=True)
+        call.run("backward", tensors[0])
         if not alone:
             parts = zip(dinputs, plan.input_rows, tensors, strict=False)
             dinputs = [
