@@ -33,7 +33,3 @@ class Once(Generic[Value]):
                 if key not in self._made:
                     self._made[key] = self._make(*key)
         return self._made[key]
-
-    def cache_clear(self) -> None:
-        """Forgets all values, as that of ``functools.cache``."""
-        self._made.clear()

@@ -240,5 +240,5 @@ def test_vectors_of_other_processors(name, num_bytes, rows, monkeypatch):
 
 def clear_libraries() -> None:
     """As in a new process."""
-    library._load.cache_clear()
-    kernels._load.cache_clear()
+    library._load._made.clear()
+    kernels._load._made.clear()

@@ -34,9 +34,9 @@ def empty_cache(tmp_path, monkeypatch):
     monkeypatch.delenv(SWITCH, raising=False)
     monkeypatch.delenv("GRAPHSENT_CACHE", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    compiled._load.cache_clear()
+    compiled._load._made.clear()
     yield tmp_path / "cache" / "graphsent"
-    compiled._load.cache_clear()
+    compiled._load._made.clear()
 
 
 @pytest.fixture

@@ -55,7 +55,7 @@ def test_public_name():
 def test_built_once(quick_compiler, empty_cache):
     for _ in range(2):
         assert kernels_in_use()
-        compiled._load.cache_clear()
+        compiled._load._made.clear()
     assert len(list(empty_cache.iterdir())) == 1
     assert quick_compiler.read_text().count("\n") == 1
 
@@ -215,11 +215,11 @@ def test_vectors_of_other_processors(num_bytes, rows, dtype, kind, monkeypatch):
     monkeypatch.setattr(compiled_library, "_PROCESSORS", processors)
     quick = [option for option in compiled_library._COMMAND if "-O" not in option]
     monkeypatch.setattr(compiled_library, "_COMMAND", quick)
-    compiled._load.cache_clear()
+    compiled._load._made.clear()
     try:
         Problem(kind, dtype).check(monkeypatch)
     finally:
-        compiled._load.cache_clear()
+        compiled._load._made.clear()
 
 
 @needs_compiler
