@@ -73,14 +73,11 @@ static void give_results(const struct walk *w, int part, const real *states, int
   }
 }
 
-// The gradients of the results of the start, whose rows several nodes may share.
-static void take_gradients(const struct walk *w, int part, real *to, int64_t size, int64_t thread,
-                           int64_t threads) {
+// Adds the gradients of the results of leaves to those of the start, whose rows they may share.
+static void add_gradients(const struct walk *w, int part, real *to, int64_t size, int64_t thread,
+                          int64_t threads) {
   const int64_t from = share_lanes(size, thread, threads);
   const int64_t end = share_lanes(size, thread + 1, threads);
-  for (int64_t row = 0; row < w->num_starts; row++) {
-    memset(to + row * size + from, 0, (end - from) * sizeof(real));
-  }
   for (int64_t p = 0; p < w->num_leaves && w->dresults[part]; p++) {
     add(to + row_at(w, p) * size, w->dresults[part] + w->nodes[p] * size, from, end);
   }

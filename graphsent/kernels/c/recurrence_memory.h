@@ -11,7 +11,7 @@ struct own {
   struct places places;
   int64_t *rows, *target;     // the state seen by an edge or slot; the node of an edge
   int64_t *out_first, *out;   // (num_rows + 3), and the edges or slots that see each state
-  real *state[PARTS], *dstate[PARTS], *given[PARTS];
+  real *state[PARTS], *dstate[PARTS];
   struct linear linear;
   real *projected, *dprojected;
   real *zeros, *acc, *all_acc, *copied, *turned;
@@ -91,10 +91,7 @@ static void divide(struct own *s, const struct walk *given, int64_t thread, int6
   }
   s->out_first = take_places(work, s->num_rows + 3);
   s->out = take_places(work, links);
-  for (int part = 0; part < PARTS; part++) {
-    s->dstate[part] = take(work, s->num_rows * SIZE);
-    s->given[part] = take(work, w->num_starts * SIZE);
-  }
+  for (int part = 0; part < PARTS; part++) s->dstate[part] = take(work, s->num_rows * SIZE);
   s->zeros = take(work, SIZE);
   s->all_acc = take(work, threads * ACCUMULATED);
   s->acc = s->all_acc + thread * ACCUMULATED;

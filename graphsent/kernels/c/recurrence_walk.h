@@ -67,9 +67,6 @@ static void backward_by(const struct walk *given, int64_t thread, int64_t thread
   pack_backward(s);
   if (thread == 0) find_successors(s);
   memset(s->acc, 0, ACCUMULATED * sizeof(real));
-  for (int part = 0; part < PARTS; part++) {
-    take_gradients(w, part, s->given[part], SIZE, thread, threads);
-  }
   for (int64_t level = w->num_levels - 1; level >= 0; level--) {
     const int64_t begin = first_row(w, level), behind = first_row(w, level + 1);
     const int64_t last = share(begin, behind, thread + 1, threads);
@@ -88,6 +85,11 @@ static void backward_by(const struct walk *given, int64_t thread, int64_t thread
     starts_backward(s, row, smaller(row + s->block, end));
   }
   pairs_backward(s);
+  BARRIER
+  for (int part = 0; part < PARTS; part++) {
+    add_gradients(w, part, s->dstate[part], SIZE, thread, threads);
+  }
+  BARRIER
   for (int64_t row = first; row < end; row += s->block) {
     const int64_t next = smaller(row + s->block, end);
     if (w->start) {

@@ -119,7 +119,7 @@ class Products:
                 f"  BARRIER\n  multiply_pairs_back(s, {number}, {slot}, {array.begin}, "
                 f"{array.stride}, {term.width}, {self._packed(term, back=True)});\n"
             )
-        return f"{text}  BARRIER\n" if text else ""
+        return text
 
     def weights_backward(self) -> str:
         """Adds to the gradients of weights."""

@@ -146,8 +146,7 @@ class Passes:
         text, node = "", "w->nodes[w->num_leaves + q - w->num_starts]"
         for number in range(self.layout.recurrence.num_parts):
             row = f"w->dresults[{number}] + {node} * SIZE"
-            given = f"w->dresults[{number}] ? {row} : s->zeros"
-            given = f"s->given[{number}] + q * SIZE" if starts else given
+            given = "s->zeros" if starts else f"w->dresults[{number}] ? {row} : s->zeros"
             slotted = self.layout.slotted
             added = self._of_slots(number, starts) if slotted else self._of_edges(number)
             row = f"real *to = s->dstate[{number}] + q * SIZE;"
