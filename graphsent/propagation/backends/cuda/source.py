@@ -25,20 +25,17 @@ class Program(NamedTuple):
     """The CUDA of a recurrence.
 
     Attributes:
-        layout: its arrays.
+        passes: its functions of rows, with their arrays.
         text: the source.
         steps: names of kernels, and products, by function, in order.
         fields: names of the fields of ``struct own``, 8 bytes each, with the number of each.
-        accumulators, num_accumulated: see :class:`~graphsent.propagation.backends.c.source.Passes`.
         threads: threads per block, a power of 2.
     """
 
-    layout: Layout
+    passes: Passes
     text: str
     steps: dict[str, list[str | Value]]
     fields: dict[str, int]
-    accumulators: dict[tuple[str, int], tuple[int, int]]
-    num_accumulated: int
     threads: int
 
 
@@ -68,8 +65,7 @@ def program_of(layout: Layout, dtype: torch.dtype) -> Program:
     threads = 32
     while threads < min(layout.size, MOST_THREADS):
         threads *= 2
-    counted = passes.accumulators, passes.num_accumulated
-    return Program(layout, text, steps, fields, *counted, threads)
+    return Program(passes, text, steps, fields, threads)
 
 
 def _kernel(name: str, body: str) -> str:

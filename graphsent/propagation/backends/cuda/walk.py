@@ -61,7 +61,7 @@ class Walk:
 
     def __init__(self, plan: Plan, like: Tensor, states: Sequence[Tensor] | None = None) -> None:
         self.plan, self.program = plan, plan.library.program
-        self.layout, schedule = self.program.layout, plan.schedule
+        self.layout, schedule = self.program.passes.layout, plan.schedule
         self.options: dict[str, Any] = {"dtype": like.dtype, "device": like.device}
         first, self.num_nodes = schedule.num_leaves, schedule.num_nodes
         self.levels = [
@@ -272,9 +272,9 @@ def _gradients(
     dresults: Sequence[Tensor | None],
 ) -> list[Tensor | None]:
     """The gradients of the tensors of a run, from those of its results."""
-    plan, program, (dinputs, dstart, dconstants) = walk.plan, walk.program, memory
+    plan, passes, (dinputs, dstart, dconstants) = walk.plan, walk.program.passes, memory
     dstates = [walk.empty(walk.num_nodes) for _ in walk.states]
-    accumulated = torch.zeros(max(program.num_accumulated, 1), **walk.options)
+    accumulated = torch.zeros(max(passes.num_accumulated, 1), **walk.options)
     order = walk.source.argsort(stable=True)
     numbers = torch.arange(walk.num_nodes + 1, device=order.device)
     backward = Pass(
@@ -301,7 +301,7 @@ def _gradients(
         dstart = [part[: plan.schedule.num_leaves] for part in dstates]
     else:
         backward.run("start_backward", walk.leaves)
-    for (array, number), (first, width) in program.accumulators.items():
+    for (array, number), (first, width) in passes.accumulators.items():
         to = (dinputs if array == "dinputs" else dconstants)[number]
         if to is not None and (array == "dconstants" or to.dim() == 1):
             to.view(-1)[:width] += accumulated[first : first + width]
