@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from graphsent.propagation import memory
+from graphsent.propagation.backends import plan
 from graphsent.propagation.backends.c import walk
 
 
@@ -16,4 +17,5 @@ def poisoned(monkeypatch):
         made = memory.empty(*shape, like=like)
         return made.detach().fill_(float("nan")) if made.is_floating_point() else made
 
-    monkeypatch.setattr(walk, "empty", empty)
+    for module in (plan, walk):
+        monkeypatch.setattr(module, "empty", empty)

@@ -18,7 +18,7 @@ from graphsent.propagation.backends.c.lowering import Unsupported
 from graphsent.propagation.backends.c.source import source_of
 from graphsent.propagation.recurrence.recurrence import CHANGES_OFTEN, Recurrence
 
-_LONGEST = 250_000  # characters of C, which take up to 20 s; with twice as many, it is minutes
+_LONGEST = 300_000  # characters of C, which take up to 30 s; twice as many would take minutes
 TOO_LONG = "written out column by column, its equations take too long to compile"
 
 _log = logging.getLogger(__name__)
