@@ -16,19 +16,13 @@ import threading
 from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import torch
 
 from graphsent._cache import cache_directory
 from graphsent.kernels.processes import only_builder, run
-from graphsent.kernels.structures import Convolution, Largest, Linear, Windows, layout_in_c
-
-if TYPE_CHECKING:
-    if sys.version_info >= (3, 11):
-        from importlib.resources.abc import Traversable
-    else:
-        from importlib.abc import Traversable
+from graphsent.kernels.structures import HEADERS, Convolution, Largest, Linear, Windows, layout_in_c
 
 COMPILERS = ("cc", "gcc", "clang")
 LONGEST = 60.0
@@ -146,7 +140,7 @@ def _load_built(
 ) -> Loaded:
     """The first usable library of all compilers, with or without OpenMP."""
     problems = []
-    with resources.as_file(_source()) as source:
+    with resources.as_file(HEADERS) as source:
         file = scratch / "library.c"
         file.write_text(text, encoding="utf-8")
         for compiler in _compilers():
@@ -178,13 +172,9 @@ def _compilers() -> list[str]:
     return list({os.path.realpath(compiler): compiler for compiler in found}.values())
 
 
-def _source() -> Traversable:
-    return resources.files("graphsent.kernels") / "c"
-
-
 def _key(options: tuple[str, ...], text: str) -> str:
     """A hash of everything that a library depends on."""
-    files = sorted(_source().iterdir(), key=lambda file: file.name)
+    files = sorted(HEADERS.iterdir(), key=lambda file: file.name)
     texts = [file.read_text(encoding="utf-8") for file in files if file.name.endswith((".c", ".h"))]
     parts = (*_COMMAND, *options, platform.platform(), *texts, text)
     return _digest("\0".join(parts).encode())

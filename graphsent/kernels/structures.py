@@ -12,6 +12,9 @@ from importlib import resources
 
 from torch import Tensor
 
+HEADERS = resources.files("graphsent.kernels") / "c"
+"""The directory of the C that is not generated."""
+
 
 class Structure(ctypes.Structure):
     """The arguments of a C function."""
@@ -57,8 +60,7 @@ def fields_of(tag: str, header: str) -> list[tuple[str, type]]:
 
 def _declared(tag: str, header: str) -> type[Structure]:
     """``struct tag`` of a header."""
-    file = resources.files("graphsent.kernels") / "c" / header
-    fields = fields_of(tag, file.read_text(encoding="utf-8"))
+    fields = fields_of(tag, (HEADERS / header).read_text(encoding="utf-8"))
     return type(tag.capitalize(), (Structure,), {"_fields_": fields})
 
 

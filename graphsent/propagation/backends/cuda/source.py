@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib import resources
 from typing import NamedTuple
 
 import torch
 
+from graphsent.kernels.structures import HEADERS
 from graphsent.propagation.backends.c.layout import Layout
 from graphsent.propagation.backends.c.source import Passes
 from graphsent.propagation.recurrence.expressions import Value
@@ -55,11 +55,11 @@ def program_of(layout: Layout, dtype: torch.dtype) -> Program:
                 steps[function].append(piece)
     declarations, fields = _fields(layout)
     sizes = f"enum {{ SIZE = {layout.size}, COUNT = {layout.count} }};\n"
-    header = resources.files("graphsent.kernels") / "c" / "gpu.h"
+    header = (HEADERS / "gpu.h").read_text(encoding="utf-8")
     text = (
         f"typedef long long int64_t;\n#define SINGLE {int(dtype == torch.float32)}\n"
         "#define INFINITY ((real)(1e300 * 1e300))\n#define NAN (INFINITY - INFINITY)\n"
-        f"#define MOST_THREADS {MOST_THREADS}\n{header.read_text(encoding='utf-8')}{sizes}"
+        f"#define MOST_THREADS {MOST_THREADS}\n{header}{sizes}"
         f"struct own {{\n{declarations}}};\n\n{kernels}"
     )
     threads = 32
