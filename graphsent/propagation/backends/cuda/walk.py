@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -30,22 +30,11 @@ def run_on_gpu(plan: Plan, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
     return _Generated.apply(plan, needs_gradients(*tensors), *contiguous(tensors))
 
 
-_Range = tuple[int, int]
+Rows = Mapping[Domain, tuple[int, int]]
+"""Half-open ranges of rows: of inner nodes, the edges to them, and their states.
 
-
-class Rows(NamedTuple):
-    """Half-open ranges of rows: of inner nodes, the edges to them, and their states.
-
-    Those of leaves are their rows in ``start``.
-    """
-
-    nodes: _Range
-    edges: _Range
-    sources: _Range
-
-    def of(self, domain: Domain) -> _Range:
-        """The range of a domain."""
-        return self[(NODE, EDGE, SOURCE).index(domain)]
+Those of leaves are their rows in ``start``.
+"""
 
 
 class Walk:
@@ -65,15 +54,16 @@ class Walk:
         self.options: dict[str, Any] = {"dtype": like.dtype, "device": like.device}
         first, self.num_nodes = schedule.num_leaves, schedule.num_nodes
         self.levels = [
-            Rows(
-                (level.start - first, level.end - first),
-                (level.first_edge, level.last_edge),
-                (level.start, level.end),
-            )
+            {
+                NODE: (level.start - first, level.end - first),
+                EDGE: (level.first_edge, level.last_edge),
+                SOURCE: (level.start, level.end),
+            }
             for level in schedule.levels[1:]
         ]
-        self.leaves = Rows((0, first), (0, 0), (0, first))
-        self.inner = Rows((0, schedule.num_inner), (0, schedule.num_edges), (first, self.num_nodes))
+        self.leaves: Rows = {NODE: (0, first), SOURCE: (0, first)}
+        inner, edges = (0, schedule.num_inner), (0, schedule.num_edges)
+        self.inner: Rows = {NODE: inner, EDGE: edges, SOURCE: (first, self.num_nodes)}
         self.source = schedule.source if plan.slots is None else plan.slots.source
         self.states = states or self._new_states()
 
@@ -92,14 +82,13 @@ class Walk:
     def arrays(self, *, backward: bool) -> dict[Value, Tensor]:
         """New arrays for the values of a pass, except parts of the states."""
         found = {}
-        ends = {domain: self.inner.of(domain)[1] for domain in (NODE, EDGE, SOURCE)}
         for lowered in (self.layout.combine, self.layout.start):
             if lowered.starts and self.plan.start.given:
                 continue
             for value in lowered.backward if backward else lowered.forward:
                 if self.layout.array_of[value].group != "STATE":
-                    rows = self.leaves.nodes[1] if lowered.starts else ends[value.domain]
-                    found[value] = self.empty(rows, value.width)
+                    rows = self.leaves if lowered.starts else self.inner
+                    found[value] = self.empty(rows[value.domain][1], value.width)
         return found
 
     @cached_property
@@ -148,7 +137,7 @@ class Pass:
 
     def run(self, function: str, rows: Rows, domain: Domain = NODE) -> None:
         """Runs a function of rows: its kernels and products, in order."""
-        first, last = rows.of(domain)
+        first, last = rows[domain]
         for step in self.walk.program.steps[function] if last > first else ():
             if isinstance(step, str):
                 sizes = last - first, self.walk.program.threads
@@ -158,7 +147,7 @@ class Pass:
 
     def _multiply(self, value: Value, rows: Rows) -> None:
         """Computes a product, or the gradient of the rows of one of its terms."""
-        first, last = rows.of(value.domain)
+        first, last = rows[value.domain]
         out = self.arrays[value][first:last]
         if value.op == "back":
             sums = self.arrays[value.args[0].value][first:last, : value.data.width]
@@ -204,7 +193,7 @@ class Pass:
         if value in self.arrays:
             return self.arrays[value][first:last]
         state = walk.states[self.layout.combine.direct[value]]  # stored there
-        num_leaves = walk.leaves.nodes[1]
+        num_leaves = walk.plan.schedule.num_leaves
         return state[num_leaves + first : num_leaves + last]
 
 
