@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from collections import UserDict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -15,6 +16,7 @@ from graphsent.propagation.tape import Buffer, Rows, Tape
 from graphsent.propagation.topological.builtin_functions import is_builtin, messages_of, reduced_by
 
 Function = Callable[..., Any]
+_NOT_SET: Any = object()  # data that no function has set
 
 
 class Traversal:
@@ -84,7 +86,7 @@ class Traversal:
         rows = slice(level.first_edge, level.last_edge)
         data = (
             self._node_rows(self.schedule.source[rows]),
-            RowData(list(self.edge_data), self._edge_buffer, rows),
+            RowData(self.edge_data, self._edge_buffer, rows),
             self._node_rows(self.schedule.target[rows]),
         )
         edges = LevelEdges(self.graph, self.schedule, rows, data)
@@ -113,8 +115,7 @@ class Traversal:
     # Data
 
     def _node_rows(self, rows: slice | Tensor) -> RowData:
-        names = list({**self.node_data, **self.written})
-        return RowData(names, self._node_buffer, rows)
+        return RowData({**self.node_data, **self.written}, self._node_buffer, rows)
 
     def _node_batch(
         self, rows: Level | Bucket, data: RowData, mailbox: Mapping[str, Tensor] | None = None
@@ -176,42 +177,22 @@ def _checked(results: Any, function: str, num_rows: int) -> Mapping[str, Tensor]
     return results
 
 
-class RowData(MutableMapping):
+class RowData(UserDict):
     """Node or edge data at some rows, gathered on access; ``load`` returns a buffer by name."""
 
-    def __init__(self, names: list[str], load: Callable[[str], Buffer], rows: Rows) -> None:
-        self._names = dict.fromkeys(names)
-        self._load = load
-        self._rows = rows
-        self._values: dict[str, Tensor] = {}
+    def __init__(self, names: Iterable[str], load: Callable[[str], Buffer], rows: Rows) -> None:
+        self.data = dict.fromkeys(names, _NOT_SET)
+        self._load, self._rows = load, rows
         self._read: dict[tuple[str, bool], Tensor] = {}
 
     def __getitem__(self, name: str) -> Tensor:
-        if name in self._values:
-            return self._values[name]
-        if name not in self._names:
-            raise KeyError(name)
+        value = self.data[name]
+        if value is not _NOT_SET:
+            return value
         key = (name, torch.is_grad_enabled())
         if key not in self._read:
             self._read[key] = self._load(name).read(self._rows)
         return self._read[key]
-
-    def __setitem__(self, name: str, value: Tensor) -> None:
-        self._names[name] = None
-        self._values[name] = value
-
-    def __delitem__(self, name: str) -> None:
-        del self._names[name]
-        self._values.pop(name, None)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._names
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
-
-    def __len__(self) -> int:
-        return len(self._names)
 
 
 _EdgeBatch: Any = dgl.udf.EdgeBatch
