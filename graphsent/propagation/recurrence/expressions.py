@@ -26,14 +26,6 @@ class Domain(IntEnum):
     EDGE = 3
 
 
-def common_domain(domains: Iterable[Domain]) -> Domain:
-    """The domain of a pointwise operation on values of these domains."""
-    found = set(domains) - {Domain.CONSTANT}
-    if not found:
-        return Domain.CONSTANT
-    return found.pop() if len(found) == 1 else Domain.EDGE
-
-
 class Ref(NamedTuple):
     """A range of columns of a value.
 
@@ -146,7 +138,8 @@ class Expressions:
         if all(ref.value.op == "number" for ref in args):
             numbers = (torch.tensor(ref.value.data, dtype=torch.float64) for ref in args)
             return self.number(float(OPERATIONS[op].function(*numbers)), args[0].width)
-        domain = common_domain(ref.value.domain for ref in args)
+        domains = {Domain.CONSTANT, *(ref.value.domain for ref in args)}
+        domain = max(domains) if len(domains) < 3 else Domain.EDGE  # of nodes and sources: edges
         return self.make(op, domain, args[0].width, args).ref()
 
     def number(self, number: float, width: int) -> Ref:
