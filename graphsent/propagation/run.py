@@ -18,12 +18,11 @@ from graphsent.propagation.autocast import autocast_enabled, without_autocast
 from graphsent.propagation.backends.c.walk import run_compiled
 from graphsent.propagation.backends.cuda.library import CudaLibrary
 from graphsent.propagation.backends.cuda.walk import run_on_gpu
-from graphsent.propagation.backends.levels import run_levels, run_traced
-from graphsent.propagation.backends.plan import Start, planned
+from graphsent.propagation.backends.levels import run_levels
+from graphsent.propagation.backends.plan import Plan, Start, planned, run_plain
 from graphsent.propagation.feats import IndexedFeat, first_of_run, take, with_zeros
 from graphsent.propagation.found import Found, find_recurrence
 from graphsent.propagation.linear import linear
-from graphsent.propagation.recurrence.evaluation import hoisted_inputs
 from graphsent.propagation.schedule.schedule import Schedule, to_device
 from graphsent.propagation.schedule.slots import Slots
 
@@ -66,8 +65,10 @@ class _Projected(NamedTuple):
     inner_rows: np.ndarray | None
     alike: bool
 
-    def every_inner(self) -> Tensor:
+    def every_inner(self, num_inner: int) -> Tensor:
         """``inner`` with a row for each node."""
+        if self.alike:
+            return self.inner.expand(num_inner, *self.inner.shape)
         return self.inner if self.inner_rows is None else take(self.inner, self.inner_rows)
 
 
@@ -94,8 +95,8 @@ class Run:
     ) -> None:
         self.cell = cell
         self.rows = feat if isinstance(feat, Tensor) else feat.rows
-        self.on_host, self.slots = schedule, slots
-        self.schedule = schedule.to(feat.device)
+        self.on_host, self.schedule = schedule, schedule.to(feat.device)
+        self.slots = None if slots is None else slots.to(self.schedule.device)
         alone = schedule.num_levels < 2
         found: Found | str = _ALONE
         # Under autocast, states without edges have the dtype of those with edges.
@@ -127,16 +128,25 @@ class Run:
             return self._states(num_results)
 
     def _states(self, num_results: int) -> State:
-        x = self._project()
+        x, alone = self._project(), self.schedule.num_levels < 2
         shared = self._on_device(x.shared)
-        walked = self.compiled if self.schedule.num_levels > 1 else None
-        if walked is not None and self._is_as_traced(walked, x.inner):
-            return self._run_compiled(walked, shared, x, num_results)
+        if not alone and self.compiled is not None and self._is_as_traced(self.compiled, x.inner):
+            plan, tensors = self._planned(self.compiled, x, *self._start_of(x, shared), num_results)
+            return (run_on_gpu if self.on_gpu else run_compiled)(plan, tensors)
         states = self._start(x)
         if shared is not None:
             states = tuple(part.index_select(0, shared) for part in states)
-        if self.schedule.num_levels > 1:
-            states = self._run_any(states, x)
+        if not alone:
+            same = len({part.dtype for part in (x.inner, *self.inner_extra, *states)}) == 1
+            traced, sizes = self.traced, x.inner.shape[0 if x.alike else 1 :]
+            if traced is not None and same and sizes == traced.recurrence.input_widths[:1]:
+                with without_autocast(self.schedule.device.type):
+                    given = Start(True, 0, None), states
+                    plan, tensors = self._planned(traced, x, *given, num_results)
+                    return run_plain(plan, *tensors)
+            inputs = (x.every_inner(self.schedule.num_inner), *self.inner_extra)
+            combine = self.cell.checked_combine
+            states = run_levels(combine, self.schedule, states, inputs, self.slots)
         return tuple(map(self.schedule.by_node, states[:num_results]))
 
     # Inputs
@@ -233,55 +243,34 @@ class Run:
         before = tuple(part.index_select(0, leaves).unsqueeze(1) for part in initial)
         return self.cell.checked_combine(self.cell.arrange(before), *inputs)
 
-    def _run_compiled(
-        self, compiled: Found, shared: Tensor | None, x: _Projected, num_results: int
-    ) -> State:
-        recurrence, library, parameters, _ = compiled
+    def _start_of(self, x: _Projected, shared: Tensor | None) -> tuple[Start, State]:
+        """How the leaves of a walk start, and from which tensors."""
+        if self.initial is not None:
+            return Start(True, 0, shared), self._start(x)
+        if isinstance(x.leaves, FirstOutputs):
+            *rows_and_map, projected = x.leaves
+            return Start(False, projected, shared), (*rows_and_map, *self.leaf_extra)
+        return Start(False, 0, shared), (x.leaves, *self.leaf_extra)
+
+    def _planned(
+        self, traced: Found, x: _Projected, start: Start, starts: State, num_results: int
+    ) -> tuple[Plan, list[Tensor]]:
+        """The plan of a run of a traced recurrence, and its tensors."""
         inner, rows = x.inner, self._on_device(x.inner_rows)
         if self.inner_extra:
-            inner, rows = x.every_inner(), None
-            inner = inner.expand(self.schedule.num_inner, inner.shape[-1])
-        projected = 0
-        if self.initial is not None:
-            start = self._start(x)
-        elif isinstance(x.leaves, FirstOutputs):
-            *rows_and_map, projected = x.leaves
-            start = (*rows_and_map, *self.leaf_extra)
-        else:
-            start = (x.leaves, *self.leaf_extra)
-        plan, tensors = planned(
-            recurrence,
-            library,
-            self.schedule if self.on_gpu else self.on_host,
-            self._moved_slots() if self.on_gpu else self.slots,
-            Start(self.initial is not None, projected, shared),
+            inner, rows = x.every_inner(self.schedule.num_inner), None
+        return planned(
+            traced.recurrence,
+            traced.library,
+            self.schedule,
+            self.slots,
             start,
+            starts,
             (inner, *self.inner_extra),
             rows,
-            parameters,
+            traced.parameters,
             num_results,
         )
-        return (run_on_gpu if self.on_gpu else run_compiled)(plan, tensors)
-
-    def _run_any(self, start: State, x: _Projected) -> State:
-        inner = rows = x.every_inner()
-        if x.alike:
-            rows = inner.expand(self.schedule.num_inner, *inner.shape)
-        slots = self._moved_slots()
-        inputs = (rows, *self.inner_extra)
-        traced, same = self.traced, len({part.dtype for part in (*inputs, *start)}) == 1
-        if traced is not None and same and rows.shape[1:] == traced.recurrence.input_widths[:1]:
-            combine = traced.recurrence.combine
-            inputs = (inner, *self.inner_extra)
-            with without_autocast(self.schedule.device.type):
-                tensors = combine.tensors(traced.parameters)
-                constants = [part.to(start[0].dtype) for part in tensors]
-                inputs = (*inputs, *hoisted_inputs(combine.hoisted, inputs, constants))
-                return run_traced(traced.recurrence, self.schedule, start, inputs, constants, slots)
-        return run_levels(self.cell.checked_combine, self.schedule, start, inputs, slots)
-
-    def _moved_slots(self) -> Slots | None:
-        return None if self.slots is None else self.slots.to(self.schedule.device)
 
     def _on_device(self, index: np.ndarray | None) -> Tensor | None:
         return None if index is None else to_device(torch.from_numpy(index), self.feat.device)

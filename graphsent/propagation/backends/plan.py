@@ -123,7 +123,10 @@ def planned(
         parameters: parameters and buffers by name.
     """
     combine, starting = recurrence.combine, recurrence.start
-    constants, tensors = combine.tensors(parameters), list(inputs)
+    tensors, dtype = list(inputs), inputs[0].dtype
+    constants = combine.tensors(parameters)
+    if any(part.dtype != dtype for part in constants):  # under autocast
+        constants = [part.to(dtype) for part in constants]
     tensors += hoisted_inputs(combine.hoisted, tensors, constants)
     starts = list(starts)
     if start.given:  # nothing reads the constants of `start`
@@ -150,7 +153,7 @@ def run_plain(plan: Plan, *tensors: Tensor) -> tuple[Tensor, ...]:
     """The same run by operations of torch, which autograd differentiates."""
     recurrence, schedule, given = plan.recurrence, plan.schedule, plan.divided(tensors)
     inputs = [
-        part.expand(schedule.num_inner, -1) if rows is None else part.index_select(0, rows)
+        part if rows is None else part.index_select(0, rows)
         for part, rows in zip(given.inputs, plan.input_rows, strict=True)
     ]
     split = len(recurrence.combine.constants)
