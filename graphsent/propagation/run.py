@@ -18,8 +18,8 @@ from graphsent.propagation.autocast import autocast_enabled, without_autocast
 from graphsent.propagation.backends.c.walk import run_compiled
 from graphsent.propagation.backends.cuda.library import CudaLibrary
 from graphsent.propagation.backends.cuda.walk import run_on_gpu
-from graphsent.propagation.backends.levels import run_levels
-from graphsent.propagation.backends.plan import Plan, Start, planned, run_plain
+from graphsent.propagation.backends.levels import run_levels, run_traced
+from graphsent.propagation.backends.plan import Plan, Start, planned
 from graphsent.propagation.feats import IndexedFeat, first_of_run, take, with_zeros
 from graphsent.propagation.found import Found, find_recurrence
 from graphsent.propagation.linear import linear
@@ -143,7 +143,7 @@ class Run:
                 with without_autocast(self.schedule.device.type):
                     given = Start(True, 0, None), states
                     plan, tensors = self._planned(traced, x, *given, num_results)
-                    return run_plain(plan, *tensors)
+                    return run_traced(plan, *tensors)
             inputs = (x.every_inner(self.schedule.num_inner), *self.inner_extra)
             combine = self.cell.checked_combine
             states = run_levels(combine, self.schedule, states, inputs, self.slots)

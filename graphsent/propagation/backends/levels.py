@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
+from graphsent.propagation.autocast import without_autocast
+from graphsent.propagation.backends.plan import Plan
+from graphsent.propagation.gradients import differentiable_gradients
 from graphsent.propagation.recurrence.evaluation import Evaluation
-from graphsent.propagation.recurrence.recurrence import Recurrence
 from graphsent.propagation.schedule.schedule import Bucket, Level, Schedule
 from graphsent.propagation.schedule.slots import Slots
 from graphsent.propagation.tape import Buffer, Tape
@@ -45,19 +50,24 @@ def run_levels(
     return _propagate(step, schedule, start, inputs, slots, by_degree=True)
 
 
-def run_traced(
-    recurrence: Recurrence,
-    schedule: Schedule,
-    start: Sequence[Tensor],
-    inputs: Sequence[Tensor],
-    constants: Sequence[Tensor],
-    slots: Slots | None = None,
-) -> tuple[Tensor, ...]:
-    """:func:`run_levels` with the expressions of a recurrence, in one step per level.
+def run_traced(plan: Plan, *tensors: Tensor) -> tuple[Tensor, ...]:
+    """The states of all nodes, in the order of the graph, by the expressions of a recurrence.
 
-    Here ``inputs`` include hoisted ones, and may be one row (width,) for all nodes; ``constants``
-    are those of ``combine``, by number.
+    Takes one step per level, regardless of in-degree; autograd differentiates it.
     """
+    recurrence, schedule, slots = plan.recurrence, plan.schedule, plan.slots
+    given, count = plan.divided(tensors), plan.start.projected
+    split = len(recurrence.combine.constants)
+    constants, of_start = given.constants[:split], given.constants[split:]
+    start = list(given.start)
+    if count:
+        x, weight, bias, *others = start
+        made = functional.linear(x, weight[:count], bias[:count])
+        start = [recurrence.placed(made), *others]
+    if not plan.start.given:
+        start = Evaluation(recurrence.start.results, of_start).at(start)
+    if plan.start.rows is not None:
+        start = [part.index_select(0, plan.start.rows) for part in start]
     evaluation = Evaluation(recurrence.combine.results, constants)
 
     def step(group: Group, states: Sequence[Tensor], rows: Sequence[Tensor]) -> Sequence[Tensor]:
@@ -68,12 +78,21 @@ def run_traced(
             states = [part.unflatten(0, (-1, slots.count)) for part in states]
         return evaluation.at(rows, states, target, group.degree)
 
-    read = {value.data for value in evaluation.values if value.op == "input"}
-    rows = [
-        (part if number in read else part.detach()).expand(schedule.num_inner, part.shape[-1])
-        for number, part in enumerate(inputs)
-    ]
-    return _propagate(step, schedule, start, rows, slots, by_degree=False)
+    inputs, read = [], {value.data for value in evaluation.values if value.op == "input"}
+    for number, (part, rows) in enumerate(zip(given.inputs, plan.input_rows, strict=True)):
+        known = part if number in read else part.detach()
+        known = known if rows is None else known.index_select(0, rows)
+        inputs.append(known.expand(schedule.num_inner, known.shape[-1]))
+    results = _propagate(step, schedule, start, inputs, slots, by_degree=False)
+    return tuple(map(schedule.by_node, results[: plan.num_results]))
+
+
+def plain_gradients(
+    plan: Plan, tensors: Sequence[Tensor], wanted: Sequence[bool], gradients: Sequence[Any]
+) -> list[Tensor | None]:
+    """Differentiable gradients of the tensors of a run: it is repeated by operations of torch."""
+    with without_autocast(tensors[0].device.type):
+        return differentiable_gradients(partial(run_traced, plan), tensors, wanted, gradients)
 
 
 def _propagate(

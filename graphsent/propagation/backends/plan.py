@@ -1,19 +1,14 @@
-"""What the walks of generated code have in common: a run over a graph, and its arguments."""
+"""What all runs of a traced recurrence have in common: its graph, and its arguments."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
 from torch import Tensor
-from torch.nn import functional
 
-from graphsent.propagation.autocast import without_autocast
-from graphsent.propagation.backends.levels import run_traced
-from graphsent.propagation.gradients import differentiable_gradients
 from graphsent.propagation.memory import empty
-from graphsent.propagation.recurrence.evaluation import Evaluation, hoisted_inputs
+from graphsent.propagation.recurrence.evaluation import hoisted_inputs
 from graphsent.propagation.recurrence.recurrence import Recurrence
 from graphsent.propagation.schedule.schedule import Schedule
 from graphsent.propagation.schedule.slots import Slots
@@ -48,7 +43,7 @@ class Plan(NamedTuple):
 
     Attributes:
         recurrence: the recurrence of a node.
-        library: its compiled code.
+        library: its compiled code, or why there is none.
         schedule: on the device, with at least two levels.
         slots: the predecessor in each slot, if predecessors are ordered.
         start: how leaves start.
@@ -139,34 +134,3 @@ def planned(
     counts = len(tensors), len(starts)
     plan = Plan(recurrence, library, schedule, slots, start, rows, num_results, counts)
     return plan, [*tensors, *starts, *constants]
-
-
-def plain_gradients(
-    plan: Plan, tensors: Sequence[Tensor], wanted: Sequence[bool], gradients: Sequence[Any]
-) -> list[Tensor | None]:
-    """Differentiable gradients of the tensors of a run: it is repeated by operations of torch."""
-    with without_autocast(tensors[0].device.type):
-        return differentiable_gradients(partial(run_plain, plan), tensors, wanted, gradients)
-
-
-def run_plain(plan: Plan, *tensors: Tensor) -> tuple[Tensor, ...]:
-    """The same run by operations of torch, which autograd differentiates."""
-    recurrence, schedule, given = plan.recurrence, plan.schedule, plan.divided(tensors)
-    inputs = [
-        part if rows is None else part.index_select(0, rows)
-        for part, rows in zip(given.inputs, plan.input_rows, strict=True)
-    ]
-    split = len(recurrence.combine.constants)
-    constants, of_start = given.constants[:split], given.constants[split:]
-    states = list(given.start)
-    start, count = plan.start, plan.start.projected
-    if count:
-        x, weight, bias, *others = states
-        made = functional.linear(x, weight[:count], bias[:count])
-        states = [recurrence.placed(made), *others]
-    if not start.given:
-        states = Evaluation(recurrence.start.results, of_start).at(states)
-    if start.rows is not None:
-        states = [part.index_select(0, start.rows) for part in states]
-    results = run_traced(recurrence, schedule, states, inputs, constants, plan.slots)
-    return tuple(map(schedule.by_node, results[: plan.num_results]))

@@ -12,7 +12,8 @@ from torch.autograd import Function
 
 from graphsent.kernels.library import contiguous, needs_gradients, threads_for
 from graphsent.kernels.structures import Linear, Walk, address_of
-from graphsent.propagation.backends.plan import Given, Plan, plain_gradients
+from graphsent.propagation.backends.levels import plain_gradients
+from graphsent.propagation.backends.plan import Given, Plan
 from graphsent.propagation.gradients import check_not_batched, save, saved
 from graphsent.propagation.memory import empty
 from graphsent.propagation.untraced import untraced

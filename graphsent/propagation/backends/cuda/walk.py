@@ -17,7 +17,8 @@ from torch.autograd import Function
 
 from graphsent.kernels.library import contiguous, needs_gradients
 from graphsent.propagation.backends.c.layout import EDGE, NODE, SOURCE
-from graphsent.propagation.backends.plan import Given, Plan, plain_gradients, run_plain
+from graphsent.propagation.backends.levels import plain_gradients, run_traced
+from graphsent.propagation.backends.plan import Given, Plan
 from graphsent.propagation.gradients import check_not_batched, save, saved
 from graphsent.propagation.recurrence.expressions import Domain, Term, Value
 from graphsent.propagation.untraced import untraced
@@ -26,7 +27,7 @@ from graphsent.propagation.untraced import untraced
 def run_on_gpu(plan: Plan, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
     """The states of all nodes, by compiled code; the schedule is on the GPU."""
     if len({part.device for part in tensors}) > 1:
-        return run_plain(plan, *tensors)  # torch raises the error
+        return run_traced(plan, *tensors)  # torch raises the error
     return _Generated.apply(plan, needs_gradients(*tensors), *contiguous(tensors))
 
 
