@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -54,21 +55,18 @@ class Evaluation:
         return self._weights[term]
 
 
+@dataclass(eq=False)
 class _Values:
     """The values of expressions at some nodes and the edges to them."""
 
-    def __init__(
-        self,
-        evaluation: Evaluation,
-        inputs: Sequence[Tensor],
-        states: Sequence[Tensor],
-        target: Any,  # read only without slots
-        degree: int,
-    ) -> None:
-        self.evaluation = evaluation
-        self.inputs, self.states = inputs, states
-        self.target, self.degree = target, degree
-        self.values = dict(evaluation.common)
+    evaluation: Evaluation
+    inputs: Sequence[Tensor]
+    states: Sequence[Tensor]
+    target: Any  # read only without slots
+    degree: int
+
+    def __post_init__(self) -> None:
+        self.values = dict(self.evaluation.common)
         self.at_edges: dict[Ref, Tensor] = {}
 
     def results(self) -> list[Tensor]:
