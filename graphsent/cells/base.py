@@ -342,7 +342,6 @@ class TreeCell(CellModule):
 
     # Runs
 
-    @untraced
     def forward(
         self,
         graph: dgl.DGLGraph,

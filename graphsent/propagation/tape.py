@@ -44,7 +44,7 @@ class Buffer:
         self.values = values.detach()
         self._gradients: dict[int, Tensor] = {}  # by backward pass: several may run at once
         if torch.is_grad_enabled() and values.requires_grad:
-            tape.token = _Enter.apply(self, tape.token, values)
+            tape.token = _Write.apply(self, None, tape.token, values)
 
     def read(self, rows: Rows) -> Tensor:
         """A copy of some rows, (len(rows), ...)."""
@@ -74,17 +74,16 @@ class Buffer:
         else:
             gradients.index_add_(0, rows, gradient)
 
-    def take_gradient(self, rows: slice) -> Tensor:
-        """The gradient of some rows, reset to 0: the values before a write had no effect."""
+    def take_gradient(self, rows: slice | None) -> Tensor:
+        """The gradient of some rows, reset to 0: the values before a write had no effect.
+
+        With None, that of all rows, which is not kept.
+        """
         gradients = self._gradient()
+        if rows is None:
+            return self._gradients.pop(torch._C._current_graph_task_id())
         gradient = gradients[rows].clone()
         gradients[rows] = 0
-        return gradient
-
-    def pop_gradient(self) -> Tensor:
-        """The gradients of all rows, which this buffer does not keep."""
-        gradient = self._gradient()
-        del self._gradients[torch._C._current_graph_task_id()]
         return gradient
 
     @property
@@ -106,20 +105,6 @@ def _token(like: Tensor) -> Tensor:
     return like.new_empty(0, dtype=torch.float32)
 
 
-class _Enter(Function):
-    """Initial values of a buffer that require a gradient."""
-
-    @staticmethod
-    def forward(ctx: Any, buffer: Buffer, token: Tensor | None, values: Tensor) -> Tensor:
-        ctx.buffer = buffer
-        return _token(values)
-
-    @staticmethod
-    @untraced
-    def backward(ctx: Any, token: Tensor) -> tuple[Tensor | None, ...]:
-        return None, token if ctx.needs_input_grad[1] else None, ctx.buffer.pop_gradient()
-
-
 class _Read(Function):
     @staticmethod
     def forward(ctx: Any, buffer: Buffer, rows: Rows, token: Tensor) -> tuple[Tensor, Tensor]:
@@ -139,12 +124,15 @@ class _Read(Function):
 
 
 class _Write(Function):
+    """Overwrites some rows of a buffer; with None, its values are those it was made from."""
+
     @staticmethod
     def forward(
-        ctx: Any, buffer: Buffer, rows: slice, token: Tensor | None, values: Tensor
+        ctx: Any, buffer: Buffer, rows: slice | None, token: Tensor | None, values: Tensor
     ) -> Tensor:
         ctx.buffer, ctx.rows = buffer, rows
-        buffer.values[rows] = values
+        if rows is not None:
+            buffer.values[rows] = values
         return _token(buffer.values)
 
     @staticmethod
