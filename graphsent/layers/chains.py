@@ -111,7 +111,7 @@ def chain_recurrence(step: Step, num_parts: int, *shapes: tuple[int, ...]) -> Re
     sizes = (weights[0].dtype, [width], size, num_parts)
     traced = trace(combine, named, *sizes, children=True, num_slots=1)
     zeros = trace(start, named, *sizes, children=False)
-    return Recurrence(size, num_parts, 1, traced, zeros, (width,), None, ((0, width),))
+    return Recurrence(size, num_parts, 1, traced, zeros, (width,), None)
 
 
 def chain_states(

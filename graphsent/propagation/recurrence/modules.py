@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn.modules.module import _has_any_global_hook
 
 from graphsent.propagation.autocast import without_autocast
-from graphsent.propagation.recurrence.recurrence import Recurrence, columns_read, linear_map, trace
+from graphsent.propagation.recurrence.recurrence import Recurrence, linear_map, trace
 from graphsent.propagation.recurrence.surroundings import (
     TooManyParts,
     Variable,
@@ -218,8 +218,7 @@ def _trace(
     sizes = dtype, widths, size, num_parts
     combine = trace(cell.combine, tensors, *sizes, children=True, num_slots=num_slots)
     start = trace(cell.start, tensors, *sizes, children=False)
-    columns = ((0, width),) if start.hoisted else columns_read(start)
-    return Recurrence(size, num_parts, num_slots, combine, start, widths, projection, columns)
+    return Recurrence(size, num_parts, num_slots, combine, start, widths, projection)
 
 
 def _projection(

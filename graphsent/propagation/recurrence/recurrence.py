@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -101,7 +102,6 @@ class Recurrence(Unchanging):
         start: computes the states of the others.
         input_widths: widths of the inputs of both.
         projection: names of weight and bias (or None) if ``project`` is just a linear map.
-        columns: columns of the projection that ``start`` reads, as ranges from first to last + 1.
         differentiated: the gradients of its compiled code, once there is some.
         sources: all sources compiled for its cell, of recurrences traced earlier, too.
     """
@@ -113,7 +113,6 @@ class Recurrence(Unchanging):
     start: Traced
     input_widths: tuple[int, ...]
     projection: tuple[str, str | None] | None
-    columns: tuple[tuple[int, int], ...]
     differentiated: Differentiated = _NOT_COMPILED
     sources: set[str] = field(default_factory=set)
 
@@ -122,6 +121,21 @@ class Recurrence(Unchanging):
         if len(self.sources) < _MOST_COMPILED:
             self.sources.add(source)
         return source in self.sources
+
+    @cached_property
+    def columns(self) -> list[tuple[int, int]]:
+        """The columns of the projection that ``start`` reads, as ranges from first to last + 1."""
+        refs = [ref for value in self.start.expressions.values for ref in value.args]
+        refs += [ref for part in self.start.results for ref in part]
+        found: list[tuple[int, int]] = []
+        for ref in sorted(refs, key=lambda ref: ref.first):
+            if ref.value.op != "input" or ref.value.data != 0:
+                continue
+            first, last = ref.first, ref.first + (1 if ref.spread else ref.width)
+            if found and first <= found[-1][1]:
+                first, last = found[-1][0], max(found.pop()[1], last)
+            found.append((first, last))
+        return found or [(0, 1)]
 
     def rows_read(self, weight: Tensor) -> Tensor:
         """The rows of the projection's weight or bias for the columns that ``start`` reads."""
@@ -177,21 +191,6 @@ def trace(
     results = [_columns(tracer, part, size) for part in state]
     known = tracer.constants, tracer.shapes, tracer.hoisted
     return Traced(tracer.expressions, results, tracer.calls, *known)
-
-
-def columns_read(traced: Traced) -> tuple[tuple[int, int], ...]:
-    """The columns of the first input that a function reads, as ranges from first to last + 1."""
-    refs = [ref for value in traced.expressions.values for ref in value.args]
-    refs += [ref for part in traced.results for ref in part]
-    found: list[tuple[int, int]] = []
-    for ref in sorted(refs, key=lambda ref: ref.first):
-        if ref.value.op != "input" or ref.value.data != 0:
-            continue
-        first, last = ref.first, ref.first + (1 if ref.spread else ref.width)
-        if found and first <= found[-1][1]:
-            first, last = found[-1][0], max(found.pop()[1], last)
-        found.append((first, last))
-    return tuple(found) or ((0, 1),)
 
 
 def _columns(tracer: Tracer, part: Any, size: int) -> list[Ref]:
