@@ -210,10 +210,8 @@ class Run:
         """Computes deferred outputs; columns that ``start`` does not read are zeros."""
         if isinstance(outputs, Tensor):
             return outputs
-        rows, weight, bias, count = outputs
-        made = linear(rows, weight[:count], bias[:count])
         assert self.traced is not None  # see _of_leaves
-        return self.traced.recurrence.placed(made)
+        return self.traced.recurrence.projected(*outputs)
 
     def _is_as_traced(self, traced: Found, inner: Tensor) -> bool:
         """Whether ``project`` returns rows with the dtype of its inputs and the traced width."""

@@ -8,7 +8,6 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn import functional
 
 from graphsent.propagation.autocast import without_autocast
 from graphsent.propagation.backends.plan import Plan
@@ -62,8 +61,7 @@ def run_traced(plan: Plan, *tensors: Tensor) -> tuple[Tensor, ...]:
     start = list(given.start)
     if count:
         x, weight, bias, *others = start
-        made = functional.linear(x, weight[:count], bias[:count])
-        start = [recurrence.placed(made), *others]
+        start = [recurrence.projected(x, weight, bias, count), *others]
     if not plan.start.given:
         start = Evaluation(recurrence.start.results, of_start).at(start)
     if plan.start.rows is not None:

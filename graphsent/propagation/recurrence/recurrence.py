@@ -14,6 +14,7 @@ from torch.nn import functional
 
 from graphsent._derived import Unchanging
 from graphsent.propagation.errors import PropagationError
+from graphsent.propagation.linear import linear
 from graphsent.propagation.recurrence.expressions import Domain, Expressions, Ref, Value
 from graphsent.propagation.recurrence.functions import FUNCTIONS
 from graphsent.propagation.recurrence.symbols import (
@@ -75,7 +76,7 @@ class Traced:
 
 
 class Differentiated(NamedTuple):
-    """Whether a walk computes a gradient, for each tensor that it is given."""
+    """Whether a walk computes a gradient, for each tensor that it is given, hoisted ones last."""
 
     inputs: tuple[bool, ...]
     start: tuple[bool, ...]
@@ -143,10 +144,14 @@ class Recurrence(Unchanging):
         sizes = [after - before for before, after in pairwise((0, *ends, len(weight)))]
         return torch.cat(weight.split(sizes)[1::2])
 
-    def placed(self, rows: Tensor) -> Tensor:
-        """The columns that ``start`` reads, where the projection has them, with zeros between."""
+    def projected(self, rows: Tensor, weight: Tensor, bias: Tensor, count: int) -> Tensor:
+        """The projection of rows, zeros in columns that ``start`` does not read.
+
+        Of weight and bias, the first ``count`` rows are those of the others.
+        """
         parts, end = [], 0
-        read = rows.split([last - first for first, last in self.columns], 1)
+        read = linear(rows, weight[:count], bias[:count])
+        read = read.split([last - first for first, last in self.columns], 1)
         for (first, last), part in zip(self.columns, read, strict=True):
             parts.append(functional.pad(part, (first - end, 0)))
             end = last

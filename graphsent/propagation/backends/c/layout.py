@@ -107,10 +107,13 @@ class Layout:
 
     def differentiated(self) -> Differentiated:
         """The gradients that the walk computes."""
-        num_inputs = len(self.recurrence.input_widths)
-        inputs, constants = self.combine.differentiated(num_inputs)
-        starts, of_start = self.start.differentiated(num_inputs)
-        return Differentiated(inputs, starts, (*constants, *of_start))
+        inputs, constants = [], list[bool]()
+        for traced, known in ((part.traced, part.gradients) for part in (self.combine, self.start)):
+            given = range(len(self.recurrence.input_widths) + len(traced.hoisted))
+            inputs.append(tuple(number in known.inputs for number in given))
+            found = {*known.constants, *(share.term.weight for share in known.weights)}
+            constants += [number in found for number in range(len(traced.constants))]
+        return Differentiated(inputs[0], inputs[1], tuple(constants))
 
     # Addresses
 

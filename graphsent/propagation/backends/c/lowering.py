@@ -72,14 +72,6 @@ class Lowered:
         """Number of columns of an input."""
         return next(v.width for v in self.values if v.op == "input" and v.data == number)
 
-    def differentiated(self, num_inputs: int) -> tuple[tuple[bool, ...], tuple[bool, ...]]:
-        """Gradients of inputs, then hoisted ones, and of constants: see ``Differentiated``."""
-        count = num_inputs + len(self.traced.hoisted)
-        constants = {*self.gradients.constants}
-        constants |= {share.term.weight for share in self.gradients.weights}
-        inputs = tuple(n in self.gradients.inputs for n in range(count))
-        return inputs, tuple(n in constants for n in range(len(self.traced.constants)))
-
 
 def width_of(shares: Sequence[Share]) -> int:
     """The end of the last column of some shares."""
