@@ -18,6 +18,13 @@ typedef real vec;
 #define store(to, x, n) (*(to) = (x))
 #define rounded(product) (product)  // compiled without fused operations
 #define choose(which, yes, no) ((which) ? (yes) : (no))
+#define exponential_of_any exp
+#define exp_minus_1_of_any expm1
+#define hyperbolic_tangent tanh
+#define square_root sqrt
+#define error_function erf
+#define logarithm log
+#define log_of_1_plus log1p
 
 // Runs STEP(j, n) over the columns; a row is complete before the next is begun.
 #define OVER_ROW(size, STEP)                                              \
@@ -65,18 +72,4 @@ static __device__ inline real first_of_largest(real a, real b) {
   return (a >= b) | (a != a) ? a : b;
 }
 
-static __device__ inline real exponential_of_any(real x) { return exp(x); }
-
-static __device__ inline real exp_minus_1_of_any(real x) { return expm1(x); }
-
 static __device__ inline real sigmoid(real x) { return 1 / (1 + exp(-x)); }
-
-static __device__ inline real hyperbolic_tangent(real x) { return tanh(x); }
-
-static __device__ inline real square_root(real x) { return sqrt(x); }
-
-static __device__ inline real error_function(real x) { return erf(x); }
-
-static __device__ inline real logarithm(real x) { return log(x); }
-
-static __device__ inline real log_of_1_plus(real x) { return log1p(x); }

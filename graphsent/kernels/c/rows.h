@@ -74,38 +74,33 @@ static inline void turn_back(const struct lanes *l, const vec *from, int64_t acr
   }
 }
 
+// Copies the weights of groups to lanes, or back to `rows` if these are given.
+static inline void turn_weights(const struct convolution *c, const struct lanes *l,
+                                const real *weight, vec *lanes, real *rows) {
+  const int64_t size = c->outputs * c->inputs * c->width;
+  for (int64_t i = 0; i < l->n; i++) {
+    int64_t at = (l->group + i) * size;
+    for (int64_t j = 0; j < c->outputs; j++) {
+      for (int64_t q = 0; q < c->inputs; q++) {
+        for (int64_t a = 0; a < c->width; a++, at++) {
+          real *lane = (real *)(lanes + (j * l->inputs + q) * l->width + a) + i;
+          if (rows) {
+            rows[at] = *lane;
+          } else {
+            *lane = weight[at];
+          }
+        }
+      }
+    }
+  }
+}
+
 // Begins the next groups.
 static void take_groups(const struct convolution *c, struct lanes *l, int64_t group, int64_t last) {
   l->group = group;
   l->n = smaller(LANES, last - group);
-  const int64_t size = c->inputs * c->width;
-  for (int64_t i = 0; i < l->n; i++) {
-    const real *weight = c->weight + (group + i) * c->outputs * size;
-    for (int64_t j = 0; j < c->outputs; j++) {
-      for (int64_t q = 0; q < c->inputs; q++) {
-        for (int64_t a = 0; a < c->width; a++) {
-          ((real *)(l->weight + (j * l->inputs + q) * l->width + a))[i] =
-              weight[j * size + q * c->width + a];
-        }
-      }
-    }
-  }
+  turn_weights(c, l, c->weight, l->weight, NULL);
   memset(l->dweight, 0, num_weights(c) * sizeof(vec));
-}
-
-static void put_dweight(const struct convolution *c, const struct lanes *l) {
-  const int64_t size = c->inputs * c->width;
-  for (int64_t i = 0; i < l->n; i++) {
-    real *dweight = c->dweight + (l->group + i) * c->outputs * size;
-    for (int64_t j = 0; j < c->outputs; j++) {
-      for (int64_t q = 0; q < c->inputs; q++) {
-        for (int64_t a = 0; a < c->width; a++) {
-          dweight[j * size + q * c->width + a] =
-              ((const real *)(l->dweight + (j * l->inputs + q) * l->width + a))[i];
-        }
-      }
-    }
-  }
 }
 
 // Puts n rows of x into lanes, with zeros before and after them.
@@ -224,7 +219,7 @@ static void convolve_back_by(const struct convolution *c, int64_t thread, int64_
         turn_back(&l, l.x, l.inputs, c->dx + begin * size, n, size, c->inputs, 1);
       }
     }
-    if (c->dweight) put_dweight(c, &l);
+    if (c->dweight) turn_weights(c, &l, NULL, l.dweight, c->dweight);
   }
 }
 
