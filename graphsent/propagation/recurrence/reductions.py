@@ -98,11 +98,9 @@ def _norm(
     return _root(tracer, _sum(tracer, a * a, dim, keepdim))
 
 
-@_register("linalg_vector_norm", "linalg_norm")
-def _vector_norm(
-    tracer: Tracer, a: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, **options: Any
-) -> Any:
-    return _norm(tracer, a, ord, dim, keepdim, **options)
+_register("linalg_vector_norm", "linalg_norm")(
+    lambda tracer, a, ord=2, *args, **options: _norm(tracer, a, ord, *args, **options)
+)
 
 
 @_register("normalize")
