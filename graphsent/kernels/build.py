@@ -76,8 +76,8 @@ def build(options: tuple[str, ...], load: Callable[[Path], Loaded], text: str = 
         text: C source to compile instead of ``kernels.c``; may include the headers of the kernels.
 
     Raises:
-        OSError: if the cache cannot be written or used, if others may write to it, or if another
-            process takes too long to build.
+        OSError: if the cache cannot be written or used, or if others may write to it.
+        TimeoutError: if the last compiler, or another process that builds, takes too long.
         RuntimeError: if no compiler produces a usable library, the user has no home directory, or
             the system is not a Unix.
     """
@@ -139,7 +139,7 @@ def _load_built(
     text: str,
 ) -> Loaded:
     """The first usable library of all compilers, with or without OpenMP."""
-    problems = []
+    problems, too_long = [], False
     with resources.as_file(HEADERS) as source:
         file = scratch / "library.c"
         file.write_text(text, encoding="utf-8")
@@ -155,9 +155,10 @@ def _load_built(
                 except (OSError, AttributeError, RuntimeError) as error:
                     made.unlink(missing_ok=True)
                     problems.append(f"{compiler}: {error}")
-                    if isinstance(error, TimeoutError):
+                    too_long = isinstance(error, TimeoutError)
+                    if too_long:
                         break
-    raise RuntimeError("; ".join(problems) or "no C compiler")
+    raise (TimeoutError if too_long else RuntimeError)("; ".join(problems) or "no C compiler")
 
 
 def _try(library: Path, scratch: Path) -> None:

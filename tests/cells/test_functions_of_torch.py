@@ -12,7 +12,6 @@ from torch.nn import functional
 from graphsent._dgl import dgl
 from graphsent.cells import SlottedCell, TreeCell
 from graphsent.kernels.library import SWITCH
-from graphsent.propagation.backends.c import library
 
 SIZE, NUM_SLOTS = 11, 3
 
@@ -202,7 +201,6 @@ def test_each_function_in_torch(name, kind, monkeypatch):
 @KINDS
 @pytest.mark.parametrize("first", range(0, len(EACH), 4))  # each cell is compiled
 def test_functions_in_generated_code(first, kind, monkeypatch):
-    monkeypatch.setattr(library, "_LONGEST", 400_000)  # for four functions in one cell
     assert_same_states([*EACH.values()][first : first + 4], kind, monkeypatch)
 
 

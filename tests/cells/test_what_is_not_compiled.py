@@ -42,6 +42,17 @@ def test_equations_that_are_too_long(without_compiler, monkeypatch):
     assert_same(cell)
 
 
+@needs_compiler
+def test_a_compiler_that_takes_too_long(monkeypatch):
+    def build(*_):
+        raise TimeoutError("gcc took more than 60 s")
+
+    monkeypatch.setattr(library, "build", build)
+    cell = type("Mine", (Cell,), {"of": lambda self, h: h * 1.2345})()
+    assert cell.explain(tree(20, 3)) == ("levels", library.TOO_LONG)
+    assert_same(cell)
+
+
 class Doubled(torch.Tensor):
     """A tensor that is twice as large as its memory says."""
 

@@ -18,7 +18,7 @@ from graphsent.propagation.backends.c.lowering import Unsupported
 from graphsent.propagation.backends.c.source import source_of
 from graphsent.propagation.recurrence.recurrence import CHANGES_OFTEN, Recurrence
 
-_LONGEST = 300_000  # characters of C, which take up to 30 s; twice as many would take minutes
+_LONGEST = 700_000  # characters of C, which take a compiler 15 s to minutes
 TOO_LONG = "written out column by column, its equations take too long to compile"
 
 _log = logging.getLogger(__name__)
@@ -57,6 +57,9 @@ def _text(recurrence: Recurrence) -> str | Unsupported:
 def _load(text: str, real: str, kernels: ctypes.CDLL) -> ctypes.CDLL | str:
     try:
         return build(options_of(real), functools.partial(_open, kernels), text)
+    except TimeoutError as error:
+        _log.info("no compiled recurrence for numbers of type %s: %s", real, error)
+        return TOO_LONG
     except (OSError, RuntimeError) as error:
         _log.info("no compiled recurrence for numbers of type %s: %s", real, error)
         return f"there is no compiled code: {error}"
