@@ -22,6 +22,8 @@ from generated_cases import (
 )
 from on_gpu import gpu_does_not_wait, needs_gpu
 from simulated_gpu import SimulatedModule
+from test_functions_of_torch import OTHERS, POINTWISE, SIZE, OfAnyChildren, OfSlots
+from test_random_cells import NUM_CHILDREN, random_cell
 
 from graphsent._dgl import dgl
 from graphsent.cells import IndexedFeat, SlottedCell
@@ -114,11 +116,12 @@ def test_kernels_declare_shared_memory_once():
     assert max(kernel.count("__shared__") for kernel in kernels) <= 2
 
 
-def check_on_gpu(cell, graph, feat, tolerance=1e-11, **extra):
+def check_on_gpu(cell, graph, feat, tolerance=1e-11, way="compiled", **extra):
     """Compares states and gradients with those of DGL's functions on the CPU."""
     expected = results(cell, graph, feat, engine="dgl", **extra)
     cell = copy.deepcopy(cell).cuda()
-    assert cell.explain(graph).way == ("compiled" if graph.num_edges() else "levels")
+    if way is not None:
+        assert cell.explain(graph).way == (way if graph.num_edges() else "levels")
     rows = feat.cuda() if isinstance(feat, torch.Tensor) else feat._replace(rows=feat.rows.cuda())
     extra = {name: [part.cuda() for part in parts] for name, parts in extra.items()}
     for one, other in zip(results(cell, graph, rows, **extra), expected, strict=True):
@@ -141,6 +144,27 @@ def test_on_a_gpu(name, dtype, tolerance):
             check_on_gpu(cell, graph, feat, tolerance)
         state = [part.to(dtype) for part in initial_state(cell, graph)]
         check_on_gpu(cell, graph, feat, tolerance, initial_state=state)
+
+
+@needs_gpu
+@pytest.mark.parametrize("seed", range(40))
+def test_random_expressions_on_a_gpu(seed):
+    cell = random_cell(seed)
+    for graph in (tree(25, NUM_CHILDREN, seed), shared(20, NUM_CHILDREN, seed)):
+        feat = torch.randn(graph.num_nodes(), cell.in_feats, dtype=torch.float64)
+        check_on_gpu(cell, graph, feat, 1e-9)
+
+
+@needs_gpu
+@pytest.mark.parametrize("kind", [OfAnyChildren, OfSlots])
+@pytest.mark.parametrize("name", {**POINTWISE, **OTHERS})
+def test_functions_of_torch_on_a_gpu(name, kind):
+    torch.manual_seed(0)
+    more = (4,) if kind is OfSlots else ()
+    cell = kind({**POINTWISE, **OTHERS}[name], SIZE, SIZE, *more).double()
+    graph = tree(30, 4)
+    feat = torch.randn(graph.num_nodes(), SIZE, dtype=torch.float64)
+    check_on_gpu(cell, graph, feat, 1e-9, way=None)
 
 
 @needs_gpu

@@ -88,13 +88,18 @@ class OfSlots(_Expressions, SlottedCell):
     """Expressions over children in slots."""
 
 
-def check(seed: int, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def random_cell(seed: int) -> OfAnyChildren | OfSlots:
+    """A cell in float64, with random sizes and parts."""
     rng = random.Random(seed)
     torch.manual_seed(seed)
     sizes = (IN_FEATS, rng.choice([2, 5, 8]))
     kind = rng.choice([OfAnyChildren, OfSlots])
     more = (NUM_CHILDREN,) if kind is OfSlots else ()
-    cell = kind(seed, rng.randint(1, 3), *sizes, *more).double()
+    return kind(seed, rng.randint(1, 3), *sizes, *more).double()
+
+
+def check(seed: int, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    cell = random_cell(seed)
     monkeypatch.setenv(SWITCH, "1" if way == "compiled" else "0")
     for graph in (tree(25, NUM_CHILDREN, seed), shared(20, NUM_CHILDREN, seed)):
         feat = torch.randn(graph.num_nodes(), IN_FEATS, dtype=torch.float64)
