@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from graphsent.cli.arguments.reproduce import FAST_OUT, OUT
+from graphsent.cli.request import device_of
 from graphsent.cli.several_runs import numbers
 from graphsent.cli.usage import UsageError, counted
 from graphsent.errors import DataError, FailedError, GraphsentError
@@ -40,12 +41,16 @@ def run(arguments: Any) -> None:
     if not out.name:
         raise UsageError(f"--out: expected a directory with a name, got {arguments.out}")
     finished = FinishedRuns(out)
-    execution = Execution(places, finished.path.absolute(), Path(arguments.work).absolute())
+    device_of(arguments)  # before anything is read
+    work = Path(arguments.work).absolute()
+    execution = Execution(places, finished.path.absolute(), work, arguments.device)
     actions = [f"--{name}" for name in ("list", "check", "report") if getattr(arguments, name)]
     if len(actions) > 1:
         raise UsageError(f"expected one of {' and '.join(actions)}")
     if arguments.into and actions not in ([], ["--report"]):
         raise UsageError(f"--into has no effect with {actions[0]}: expected --report")
+    if arguments.device != "cpu" and actions not in ([], ["--check"]):
+        raise UsageError(f"--device has no effect with {actions[0]}")
     if arguments.report and arguments.tables:
         raise UsageError(f"--report covers all tables: leave out {' '.join(arguments.tables)}")
     if arguments.into and arguments.fast:

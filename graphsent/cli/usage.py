@@ -159,7 +159,7 @@ class CommandParser(ArgumentParser):
 
 
 def add_device(parser: ArgumentParser) -> None:
-    """Declares ``--device``, on which a trained model runs."""
+    """Declares ``--device``, on which models run."""
     text = "Device: cpu, cuda, cuda:1, ... (default: cpu)."
     parser.add_argument("--device", type=str, default="cpu", help=text)
 

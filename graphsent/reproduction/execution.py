@@ -11,7 +11,7 @@ import signal
 import sys
 import time
 import traceback
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -54,18 +54,29 @@ class Execution:
         places: Locations of the data.
         finished: Directory of finished runs.
         work: Directory of unfinished runs, from which they continue after an interruption.
+        device: Where models are trained and evaluated, such as ``"cuda"``.
     """
 
     places: Places
     finished: Path
     work: Path
+    device: str = "cpu"
+
+    def config(self, run: Run) -> RunConfig:
+        """What to train: the configuration of a run, with the paths of its files.
+
+        Raises:
+            DataError: A file or directory does not exist.
+        """
+        found = self.places.locate(run.run_config())
+        return replace(found, training=replace(found.training, device=self.device))
 
     def directory(self, run: Run) -> Path:
         """The directory of an unfinished run.
 
         It depends on the configuration and on its data: a run is not continued on others.
         """
-        config = self.places.locate(run.run_config())
+        config = self.config(run)
         data = json.dumps([config.to_dict(), self.places.checksums(config)], sort_keys=True)
         digest = hashlib.sha256(data.encode()).hexdigest()
         return self.log(run).with_suffix(f".{digest[:8]}")
@@ -80,8 +91,8 @@ class Execution:
         Raises:
             GraphsentError: Data are missing, or the file is damaged.
         """
-        config = self.places.locate(run.run_config())
-        return FinishedRuns(self.finished).read(run, self.places.checksums(config))
+        data = self.places.checksums(self.config(run))
+        return FinishedRuns(self.finished).read(run, data)
 
 
 def execute(execution: Execution, run: Run) -> dict[str, Any]:
@@ -98,7 +109,7 @@ def execute(execution: Execution, run: Run) -> dict[str, Any]:
         GraphsentError: As in :func:`graphsent.training.train`.
         TrainingInterrupted: A signal stopped it; the next call continues.
     """
-    config = execution.places.locate(run.run_config())
+    config = execution.config(run)
     data = execution.places.checksums(config)
     directory = RunDirectory(execution.directory(run))
     begin = time.process_time()
@@ -115,6 +126,8 @@ def execute(execution: Execution, run: Run) -> dict[str, Any]:
     test, examples = _judged(directory)
     seconds += time.process_time() - begin
     hardware = {"machine": platform.machine(), "processor": processor()}
+    if (device := torch.device(config.training.device)).type == "cuda":
+        hardware["gpu"] = torch.cuda.get_device_name(device)
     content = {
         "data": data,
         "best_epoch": results["best_epoch"],
@@ -179,7 +192,7 @@ def _judged(directory: RunDirectory) -> tuple[dict[str, float], dict[str, Any]]:
     model = load_model(directory.path)
     config = directory.open()
     task, data = config.load_data(splits=("test",), label_names=model.label_names)
-    model.engine = config.training.engine
+    model.to(config.training.device).engine = config.training.engine
     model.keep_features(data.splits["test"])
     examples = Examples(task)
     figures = evaluate(model, task, data.splits["test"], report=examples)

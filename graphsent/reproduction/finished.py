@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from graphsent.reproduction.configurations import Configuration
 from graphsent.reproduction.examples import COLUMNS, metric_of_examples
 from graphsent.reproduction.runs import Run
 
-__all__ = ["FinishedRuns"]
+__all__ = ["FinishedRuns", "cpu_minutes"]
 
 _NEEDED: dict[str, Any] = {
     "digest": str,
@@ -36,8 +36,8 @@ class FinishedRuns:
 
     A file contains the key of the run (see :attr:`Run.key`), checksums of its data, its dev and
     test metrics, its result on each test example (:mod:`graphsent.reproduction.examples`), its CPU
-    time in minutes, and the versions of the libraries. A file whose configuration or revision has
-    changed since is ignored, and replaced by the next run.
+    time in minutes, the versions of the libraries, and the hardware. A file whose configuration or
+    revision has changed since is ignored, and replaced by the next run.
 
     Args:
         path: The directory, created when needed.
@@ -113,6 +113,11 @@ class FinishedRuns:
         with atomic_path(self.file(run)) as temporary:
             text = json.dumps({**run.key, **content}, indent=1, ensure_ascii=False)
             temporary.write_text(text + "\n", encoding="utf-8")
+
+
+def cpu_minutes(runs: Iterable[Mapping[str, Any]]) -> list[float]:
+    """The CPU times of finished runs, in minutes; those of runs on a GPU are left out."""
+    return [each["minutes"] for each in runs if "gpu" not in each["versions"]]
 
 
 def _damaged(path: Path, problem: str) -> DataError:

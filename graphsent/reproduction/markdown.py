@@ -9,7 +9,7 @@ from typing import Any
 
 from graphsent.reproduction.catalogue import Catalogue
 from graphsent.reproduction.configurations import different_settings
-from graphsent.reproduction.finished import FinishedRuns
+from graphsent.reproduction.finished import FinishedRuns, cpu_minutes
 from graphsent.reproduction.runs import NUM_SEEDS, Run
 from graphsent.reproduction.tables import Comparison, Table
 from graphsent.reproduction.verdict import SIGNIFICANT, Verdict, num_after_holm
@@ -30,7 +30,8 @@ CONFIGURATION` prints the settings.
 *Here* is the mean test figure over *n* runs, one per seed or fold, with the standard deviation
 (n - 1) in brackets; *dev* is the mean dev figure of the selected epochs. Corpora without a dev
 split have a tenth of their training data as one. Accuracies and F1 are in per cent; *minutes* is
-the time of one run on one CPU core. A row without figures has not been run.
+the time of one run on one CPU core, a dash if all were on a GPU. A row without figures has not been
+run.
 All runs of all tables take {hours:.0f} hours on one core (estimated where runs are missing).
 
 Where two rows are compared, the difference is given with its 95 % interval and a two-sided p-value:
@@ -174,7 +175,7 @@ def _hours(catalogue: Catalogue, finished: FinishedRuns) -> float:
     """The CPU time of all runs of all tables, estimated where there are none."""
     minutes = 0.0
     for configuration in catalogue.configurations.values():
-        measured = [run["minutes"] for run in finished.of(configuration).values()]
+        measured = cpu_minutes(finished.of(configuration).values())
         each = fmean(measured) if measured else configuration.minutes
         minutes += each * len(Run.of(configuration, range(NUM_SEEDS)))
     return minutes / 60

@@ -13,7 +13,7 @@ from graphsent.errors import DataError
 from graphsent.models import model_class
 from graphsent.reproduction.catalogue import Catalogue
 from graphsent.reproduction.configurations import Configuration
-from graphsent.reproduction.finished import FinishedRuns
+from graphsent.reproduction.finished import FinishedRuns, cpu_minutes
 from graphsent.reproduction.markdown import as_markdown, summary
 from graphsent.reproduction.verdict import verdicts
 from graphsent.tasks import get_task
@@ -173,7 +173,8 @@ def _values(runs: list[dict[str, Any]], split: str, metric: str) -> list[float]:
 
 
 def _minutes(runs: Sequence[Mapping[str, Any]]) -> float | None:
-    return round(statistics.fmean(run["minutes"] for run in runs), 2) if runs else None
+    measured = cpu_minutes(runs)
+    return round(statistics.fmean(measured), 2) if measured else None
 
 
 def _rounded(value: float) -> float:

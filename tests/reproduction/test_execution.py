@@ -9,12 +9,14 @@ from types import SimpleNamespace
 
 import pytest
 import torch
+from on_gpu import needs_gpu
 
 from graphsent._locks import locked
 from graphsent.errors import DataError
 from graphsent.reproduction import FinishedRuns, Places, Run, places, repeat, run_all
 from graphsent.reproduction.examples import Examples, addends, metric_of, unpack
 from graphsent.reproduction.execution import execute
+from graphsent.reproduction.report import entries
 from graphsent.tasks import get_task
 from graphsent.training import RunDirectory, train
 from graphsent.training.callbacks import EpochKeeper
@@ -38,6 +40,29 @@ def test_saved_results_equal_those_of_train_and_evaluate(execution, run, tmp_pat
     assert values.mean() == pytest.approx(kept["test"]["root_accuracy"], abs=1e-6)
     assert FinishedRuns(execution.finished).read(run) == {**run.key, **kept}
     assert not list(execution.work.glob("toy-tree/*"))
+
+
+def test_times_on_a_gpu_are_not_cpu_times(execution, run, catalogue):
+    execute(execution, run)
+    finished = FinishedRuns(execution.finished)
+    other = replace(run, number=2)
+    content = finished.read(run)
+    versions = {**content["versions"], "gpu": "an accelerator"}
+    finished.write(other, {**content, **other.key, "minutes": 5.0, "versions": versions})
+    (mean,) = {e["minutes"] for e in entries(catalogue, finished) if e["n"]}
+    assert mean == content["minutes"]
+    finished.file(run).unlink()
+    (mean,) = {e["minutes"] for e in entries(catalogue, finished) if e["n"]}
+    assert mean is None
+
+
+@needs_gpu
+def test_a_run_on_a_gpu(execution, run):
+    execution = replace(execution, device="cuda")
+    kept = execute(execution, run)
+    assert kept["versions"]["gpu"] == torch.cuda.get_device_name()
+    assert FinishedRuns(execution.finished).read(run) == {**run.key, **kept}
+    assert repeat(execution, run).is_chance
 
 
 def interrupt(execution, run, monkeypatch):

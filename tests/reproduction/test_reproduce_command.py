@@ -162,6 +162,8 @@ def test_the_fast_version_says_so(here, capsys):
         (["--check", "--data-dir=data"], "no finished run to repeat"),
         (["--check", "--report"], "expected one of --check and --report"),
         (["--check", "--into=README.md"], "--into has no effect with --check"),
+        (["--report", "--device=cuda:0"], "--device"),
+        (["toys", "--device=cuda:99"], "--device: "),
         (["--report", "toys"], "--report covers all tables: leave out toys"),
         (["--report", "--out=none"], "none: there are no finished runs"),
         (["--report", "--out=/"], "--out: expected a directory with a name, got /"),

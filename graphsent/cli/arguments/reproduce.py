@@ -17,6 +17,8 @@ Examples:
       run what is missing of ten runs of one configuration
   graphsent reproduce all --data-dir DATA --jobs 2 --budget 600
       run as much as fits in ten hours, two runs in parallel, the most important first
+  graphsent reproduce contextual --data-dir DATA --encoder DIR --device cuda --jobs 4
+      the runs of a table on a GPU, four at a time
   graphsent reproduce treelstm --data-dir DATA --fast
       a quarter of the epochs and two seeds or folds; the report in runs/results-fast says so
   graphsent config show treelstm-sst5
@@ -32,6 +34,8 @@ Examples:
 from __future__ import annotations
 
 from typing import Any
+
+from graphsent.cli.usage import add_device
 
 __all__ = ["FAST_OUT", "OUT", "add_arguments"]
 
@@ -80,6 +84,7 @@ def add_arguments(parser: Any) -> None:
         default=_WORK,
         help=f"Directory of unfinished runs (default: {_WORK}).",
     )
+    add_device(parser)
     add("--data-dir", type=str, metavar="DIR", help="Data directory (default: $GRAPHSENT_DATA).")
     add("--parses-dir", type=str, metavar="DIR", help="Parse trees, as for graphsent train.")
     text = "Word vectors (default: $GRAPHSENT_VECTORS, else vectors/ in or beside --data-dir)."
