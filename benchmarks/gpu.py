@@ -40,6 +40,13 @@ TIMED = 5
 """Steps in a round."""
 
 
+def gpu_name() -> str:
+    """The name of the GPU; without one, exits with a message."""
+    if not torch.cuda.is_available():
+        raise SystemExit("error: torch finds no GPU, there is nothing to measure")
+    return torch.cuda.get_device_name()
+
+
 def num_kernels(events: Iterable[Any]) -> int:
     """Number of profiler events that are work on a GPU, not annotations of a time span."""
     on_gpu = (event for event in events if event.device_type == DeviceType.CUDA)
@@ -133,10 +140,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--rounds", type=int, default=3, help="the fastest counts")
     parser.add_argument("--threads", type=int, default=8)
     options = parser.parse_args(arguments)
-    if not torch.cuda.is_available():
-        raise SystemExit("error: torch finds no GPU, there is nothing to measure")
+    gpu = gpu_name()
     launch = smallest_launch("cuda")
-    print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}; milliseconds per step;")
+    print(f"{gpu}, torch {torch.__version__}; milliseconds per step;")
     print(f"smallest launch: {launch * 1e6:.2f} microseconds\n")
     print(HEADER.format(threads=options.threads), flush=True)
     for name in options.models.split(","):

@@ -46,8 +46,7 @@ def test_the_table_has_a_row_per_model_and_batch_size(gpu, tmp_path, monkeypatch
 
     monkeypatch.setattr(gpu.Run, "measure", measure)
     monkeypatch.setattr(gpu, "smallest_launch", lambda device: 1e-5)
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "a GPU")
+    monkeypatch.setattr(gpu, "gpu_name", lambda: "a GPU")
     options = ["--models=treelstm,kimcnn", "--batch-sizes=2,4", "--steps=1", "--rounds=1"]
     gpu.main([f"--data-dir={tmp_path}", *options])
     lines = capsys.readouterr().out.splitlines()
