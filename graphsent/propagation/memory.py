@@ -27,7 +27,8 @@ SMALLEST = 1 << 16
 def _limit() -> int:
     """1 GiB, but at most a quarter of the machine's memory, or of the limit of the process.
 
-    Without the 1 GiB, a step of the reranker takes 2 % less time and the process 1 to 4 GiB more.
+    With the quarter alone, an epoch of the reranker takes 2 % less time, and 4.0 instead of 2.9 GiB
+    of memory on a machine of 24 GiB.
     """
     limits = [1 << 32]
     for file in ("memory.max", "memory/memory.limit_in_bytes"):  # control groups, versions 2 and 1
