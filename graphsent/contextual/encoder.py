@@ -34,6 +34,7 @@ _MORE_OF_TOKENIZER = (
 )
 _HALF = re.compile("[\ud800-\udfff]")  # of a surrogate pair, which tokenizers refuse
 _READ_AT_ONCE = 16  # parts of similar length; 8 and 32 were slower for batches of 25 and of 100
+_SAME = 1e-3  # relative difference of features that is still rounding
 _FULL = 0.75  # with a larger share of pieces (not padding), all parts are read at once
 
 
@@ -113,7 +114,8 @@ def load_encoder(directory: str | os.PathLike[str], pooling: str = "mean") -> En
             ``"first"``, the first piece.
 
     Raises:
-        ModelError: The directory does not exist, or does not hold an encoder with a fast tokenizer.
+        ModelError: The directory does not exist, or does not hold an encoder with a fast tokenizer,
+            whose features do not depend on padding.
         ImportError: The transformers library is not installed.
     """
     if pooling not in POOLINGS:
@@ -143,7 +145,9 @@ def load_encoder(directory: str | os.PathLike[str], pooling: str = "mean") -> En
         )
     if not tokenizer.is_fast:
         raise ModelError(f"{directory}: expected a fast tokenizer (with tokenizer.json)")
-    return Encoder(directory, digest, pooling, model.float().eval(), tokenizer)
+    encoder = Encoder(directory, digest, pooling, model.float().eval(), tokenizer)
+    _check_features(encoder)
+    return encoder
 
 
 def encoder_sha256(directory: str | os.PathLike[str]) -> str:
@@ -156,6 +160,34 @@ def encoder_sha256(directory: str | os.PathLike[str]) -> str:
     for path in _files(Path(directory)):
         found.update(f"{path.name} {sha256(path)}\n".encode())
     return found.hexdigest()
+
+
+def _check_features(encoder: Encoder) -> None:
+    """Raise a ModelError unless a sentence has the same features with padding as without.
+
+    Networks with convolutions or pooling over pieces, such as ConvBERT, MobileBERT and Funnel, read
+    the padding as well: features would depend on the other sentences of the batch.
+    """
+    where = encoder.directory
+    short, longer = (WordSpan(("a",) * length, 0, length) for length in (1, 8))
+    try:
+        with torch.no_grad():
+            alone = encoder.encode(encoder.read([short]))
+            padded = encoder.encode(encoder.read([short, longer]))[:1]
+    except Exception as error:  # a network may take other inputs, or none of this length
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise ModelError(f"{where}: the encoder cannot read a sentence: {reason}") from error
+    if alone.shape[1] != encoder.dim:
+        raise ModelError(
+            f"{where}: expected features of size {encoder.dim}, the hidden_size in its {_CONFIG}, "
+            f"got {alone.shape[1]}"
+        )
+    tolerance = _SAME * float(alone.abs().max())
+    if not torch.allclose(alone, padded, rtol=0, atol=tolerance, equal_nan=True):
+        raise ModelError(
+            f"{where}: the encoder ({encoder.model.config.model_type}) also reads padding, so that "
+            "features would depend on the other sentences of a batch: expected one such as BERT"
+        )
 
 
 def _last_layer(network: nn.Module, ids: Tensor, mask: Tensor) -> Tensor:

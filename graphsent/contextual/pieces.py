@@ -86,7 +86,8 @@ def read_pieces(
     """
     sentences = list(dict.fromkeys(span.sentence for span in spans if span.sentence))
     parts_of = _parts(sentences, tokenize, longest)
-    parts = [part for parts in parts_of for part in parts]
+    # A tokenizer without special tokens may find no pieces; a network reads at least one.
+    parts = [part._replace(ids=part.ids or [padding]) for parts in parts_of for part in parts]
     width = max((len(part.ids) for part in parts), default=0)
     ids = np.full((len(parts), width), padding, np.int64)
     mask = np.zeros_like(ids)

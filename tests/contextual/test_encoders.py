@@ -119,6 +119,18 @@ def test_the_longest_input_does_not_depend_on_the_padding_id(tmp_path):
     assert load_encoder(write_roberta(tmp_path / "b"))._longest == 32
 
 
+def test_a_sentence_without_pieces_has_zeros(bert, tmp_path):
+    """Such as one of control characters, if the tokenizer adds no special tokens."""
+    directory = shutil.copytree(bert, tmp_path / "bert")
+    path = directory / "tokenizer.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "post_processor": None}))
+    encoder = load_encoder(directory)
+    assert not encode(encoder, "\x01").any()
+    together = encode(encoder, "\x01", "the dull film")
+    assert not together[0].any()
+    torch.testing.assert_close(together[1:], encode(encoder, "the dull film"))
+
+
 def test_pieces_of_bytes(roberta):
     encoder = load_encoder(roberta)
     pieces = encoder.read([whole("a do do n't")])
@@ -181,6 +193,39 @@ def test_damaged_directories(damage, message, bert, tmp_path):
     directory = shutil.copytree(bert, tmp_path / "bert")
     damage(directory)
     with pytest.raises(ModelError, match=message):
+        load_encoder(directory)
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [("ConvBert", "also reads padding"), ("FNet", "cannot read a sentence: .*attention_mask")],
+)
+def test_networks_that_read_padding_or_no_mask_are_refused(kind, message, bert, tmp_path):
+    import transformers
+
+    directory = shutil.copytree(bert, tmp_path / "encoder")
+    sizes = {"vocab_size": 100, "hidden_size": 8, "num_hidden_layers": 1, "intermediate_size": 16}
+    heads = {} if kind == "FNet" else {"num_attention_heads": 2, "embedding_size": 8}
+    config = getattr(transformers, f"{kind}Config")(**sizes, **heads, initializer_range=1.0)
+    getattr(transformers, f"{kind}Model")(config).save_pretrained(directory)
+    with pytest.raises(ModelError, match=message):
+        load_encoder(directory)
+
+
+def test_a_config_with_another_size_than_that_of_the_features_is_refused(bert, tmp_path):
+    from transformers import OPTConfig, OPTModel
+
+    directory = shutil.copytree(bert, tmp_path / "encoder")
+    config = OPTConfig(
+        vocab_size=100,
+        hidden_size=8,
+        word_embed_proj_dim=4,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        ffn_dim=16,
+    )
+    OPTModel(config).save_pretrained(directory)
+    with pytest.raises(ModelError, match=r"expected features of size 8.* got 4"):
         load_encoder(directory)
 
 

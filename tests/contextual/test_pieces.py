@@ -64,6 +64,13 @@ def test_a_word_that_has_no_pieces_has_zeros():
     assert pooled.tolist() == [[1.0] * 3, [0.0] * 3, [1.0] * 3]
 
 
+def test_a_sentence_without_pieces_is_one_of_padding():
+    pieces = read(whole("\x01"), divide=lambda texts: ([[]], [[]]))
+    assert pieces.ids.tolist() == [[0]]
+    assert pieces.mask.tolist() == [[1]]
+    assert pieces.pooled(torch.ones(1, 1, 3)).tolist() == [[0.0] * 3]
+
+
 def test_padding_and_the_mean():
     pieces = read(whole("abcd e"), whole("f"))
     assert pieces.ids.shape == (2, 5)
