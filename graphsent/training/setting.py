@@ -102,7 +102,8 @@ def prepare(
         ParserFailed: The parser does not work.
         ModuleNotFoundError: The package of the logger is not installed.
         TrainingError: There is no such device; or the model is not for this task, has no such
-            option, or cannot use the vectors; or the task has no such metric.
+            option, or cannot use the vectors; or the task has no such metric; or there are more
+            processes than examples in dev.
     """
     trainer_devices(config.training)
     check_logger(config.training)
@@ -121,6 +122,11 @@ def prepare(
     echo(f"data: {data.source.summary()}")
     if "test" not in data.splits:
         echo("there is no test split: the model is evaluated on dev alone")
+    if len(data.splits["dev"]) < config.training.num_processes:  # each evaluates its share of dev
+        raise TrainingError(
+            f"devices: expected at most as many processes as dev has examples, "
+            f"{len(data.splits['dev']):,}, got {config.training.num_processes}"
+        )
     selection = selection_of(task, config.training.select)
     if config.task == "own" and not config.stream:  # that would read all shards
         for split, number in texts_in_train(data.splits).items():

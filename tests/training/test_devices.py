@@ -12,7 +12,7 @@ import pytest
 from toy_treebank import TINY, silent
 
 from graphsent.cli import main
-from graphsent.training import TrainingError, train, train_runs
+from graphsent.training import RunConfig, TrainingError, TrainingOptions, train, train_runs
 
 COMMAND = [sys.executable, "-W", "ignore", "-m", "graphsent.cli", "train"]
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
@@ -137,6 +137,17 @@ def test_nodes_of_slurm(toy_data, one, tmp_path):
 def test_impossible_numbers_of_processes_are_rejected(configure, tmp_path, training, message):
     with pytest.raises(TrainingError, match=message):
         train(configure(**training), tmp_path / "run", echo=silent)
+    assert not (tmp_path / "run").exists()
+
+
+def test_more_processes_than_examples_in_dev_are_rejected(tmp_path):
+    train_file, dev_file = tmp_path / "train.tsv", tmp_path / "dev.tsv"
+    train_file.write_text("a\tgood film\nb\tbad film\n" * 5)
+    dev_file.write_text("a\tnice film\n")
+    files = {"train": str(train_file), "dev": str(dev_file), "split": 0}
+    config = RunConfig("own", "nbow", task_options=files, training=TrainingOptions(devices=2))
+    with pytest.raises(TrainingError, match=r"devices: expected at most .* examples, 1, got 2"):
+        train(config, tmp_path / "run", echo=silent)
     assert not (tmp_path / "run").exists()
 
 
