@@ -56,8 +56,9 @@ def run_on_ray(command: str, form: str, request: Request, arguments: Any) -> Non
         raise UsageError("--out: expected a directory other than that of the input files")
     about = {"command": command, "format": form, "model": _digest(request.run or str(PACKAGED))}
     _check_out(out, {**about, **{name: getattr(arguments, name) for name in _LASTING}})
+    # Links are kept: suffixes determine formats.
     rows = [
-        {"shard": str(each.resolve()), "target": str(out / f"{each.name}.{form}")}
+        {"shard": str(each.absolute()), "target": str(out / f"{each.name}.{form}")}
         for each in shards
     ]
     missing = [row for row in rows if not Path(row["target"]).exists()]

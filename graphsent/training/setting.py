@@ -266,7 +266,9 @@ def _tree_source(config: RunConfig) -> TreeSource:
 
 def _full_path(path: str) -> str:
     try:
-        return str(Path(path).expanduser().resolve())
+        full = Path(path).expanduser()
+        full.resolve()  # raises the errors below
+        return str(full.absolute())  # keeps links, since suffixes determine formats
     except (OSError, RuntimeError, ValueError) as error:  # symlink loop, no home directory, NUL
         raise DataError(f"{path!r} is not a path: {error}") from None
 

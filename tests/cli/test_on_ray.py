@@ -71,6 +71,16 @@ def test_files_with_results_are_skipped(trained, shards, tmp_path, capsys, unmap
     assert "holds results of another model, or with other options" in capsys.readouterr().err
 
 
+def test_the_suffix_of_a_link_determines_the_format(trained, tmp_path, unmapped):
+    """Files of the Hugging Face Hub's cache are links to others that are named by digests."""
+    (tmp_path / "0a1b").write_text("id,text\n1,a good film\n")
+    (tmp_path / "shards").mkdir()
+    (tmp_path / "shards" / "a.csv").symlink_to("../0a1b")
+    out = tmp_path / "out"
+    main(["predict", str(trained), str(tmp_path / "shards"), "--ray", f"--out={out}"])
+    assert [row["inputs"] for row in unmapped[0]] == [1]  # without the header
+
+
 def test_a_file_that_cannot_be_read_has_no_results(trained, shards, tmp_path, unmapped):
     (shards / "d.txt.gz").write_bytes(b"no gzip")
     out = tmp_path / "out"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import re
@@ -45,6 +46,21 @@ def test_paths_that_are_not_files(tmp_path, capsys):
     line = refused(capsys, "debug-data", f"--train={tmp_path}/loop.tsv")
     assert loop.search(line)
     assert not (tmp_path / "run").exists()
+
+
+def test_the_suffix_of_a_link_determines_the_format(tmp_path, capsys):
+    """Files of the Hugging Face Hub's cache are links to others that are named by digests."""
+    (tmp_path / "0a1b").write_text("label,text\n" + "pos,good\nneg,bad\n" * 10)
+    (tmp_path / "2c3d").write_bytes(gzip.compress(b"good 1 0\nbad 0 1\n"))
+    train, vectors = tmp_path / "train.csv", tmp_path / "vectors.txt.gz"
+    train.symlink_to("0a1b")
+    vectors.symlink_to("2c3d")
+    flags = [f"--train={train}", f"--dev={train}", "--split=0", f"--vectors={vectors}"]
+    run = tmp_path / "run"
+    assert main(["train", *flags, "--model=nbow", "--epochs=1", f"--out={run}"]) == 0
+    assert main(["evaluate", str(run), "--split=dev"]) == 0
+    assert main(["train", f"--resume={run}", "--epochs=2"]) == 0
+    assert "train 20 of train.csv" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -146,10 +145,10 @@ def _files(name: str, value: Any) -> str | dict[str, str] | None:
 def _full(path: str | Path) -> str:
     try:
         full = Path(path).expanduser()
-        resolved = full.resolve()
-        # A pipe of the shell, as in <(command), resolves to a path that does not exist.
-        is_pipe = os.path.exists(full) and not os.path.exists(resolved)
-        return str(full.absolute() if is_pipe else resolved)
+        full.resolve()  # raises the errors below
+        # Links are kept: suffixes determine formats, and files of the Hugging Face Hub or of DVC
+        # are links to others without. A pipe of the shell even links to a path that does not exist.
+        return str(full.absolute())
     except (OSError, RuntimeError, ValueError) as error:  # circular links, no home directory, NUL
         raise DataError(f"{str(path)!r} is not a path: {error}") from None
 
