@@ -15,6 +15,7 @@ import torch
 import graphsent
 from graphsent._dgl import dgl
 from graphsent._own import is_own
+from graphsent.contextual import Encoder
 from graphsent.errors import DataError
 from graphsent.models import Model, model_class
 from graphsent.parsing import TreeSource, load_parser
@@ -41,6 +42,7 @@ from graphsent.training.building import (
     check_tokenizer,
     check_weights,
     chosen,
+    model_options,
 )
 from graphsent.training.config import RunConfig
 from graphsent.training.devices import trainer_devices
@@ -116,7 +118,7 @@ def prepare(
     _seed(config.training.seed)
     config = resolved(config)
     if config.stream:
-        task, data = _stream(config, echo, progress)
+        task, data = _stream(config, encoder, echo, progress)
     else:
         task, data = config.load_data(held_out=held_out, echo=echo)
     echo(f"data: {data.source.summary()}")
@@ -228,7 +230,7 @@ def _task_options(config: RunConfig, task: Task) -> dict[str, Any]:
 
 
 def _stream(
-    config: RunConfig, echo: Callable[[str], None], progress: bool
+    config: RunConfig, encoder: Encoder | None, echo: Callable[[str], None], progress: bool
 ) -> tuple[Task, TaskData]:
     """The task and its examples, read from shards."""
     task = get_task(config.task, **config.task_options)
@@ -249,7 +251,11 @@ def _stream(
         raise TrainingError("--stream holds nothing out of train, so it has no folds")
     stream = replace(stream, splits=given)
     with torch.random.fork_rng(devices=()):  # the actual model is initialized later
-        plain = replace(config, inputs=InputOptions())  # trees do not depend on inputs
+        options = dict(config.model_options)
+        if encoder is not None and "embedding_dim" in model_options(config.model):
+            options["embedding_dim"] = encoder.dim  # that of the word vectors beside it may be 0
+        # Trees do not depend on inputs.
+        plain = replace(config, model_options=options, inputs=InputOptions())
         reader = build_model(plain, task, Vocabulary(()), None, None)
     return task, stream_data(config, task, stream, reader, echo, progress=progress)
 

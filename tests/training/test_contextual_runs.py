@@ -84,6 +84,19 @@ def test_runs_are_resumed(finetune_encoder, other, run_config, tmp_path, bert):
     assert config.inputs.encoder == str(moved)
 
 
+@pytest.mark.parametrize("finetune_encoder", [False, True])
+def test_streamed_runs_equal_others_and_are_resumed(finetune_encoder, run_config, tmp_path):
+    def config(epochs, *, stream):
+        found = run_config(epochs, finetune_encoder=finetune_encoder)
+        return replace(found, stream=stream)
+
+    whole = train(config(2, stream=False), tmp_path / "whole", echo=silent)
+    train(config(1, stream=True), tmp_path / "run", echo=silent)
+    resumed = resume(tmp_path / "run", epochs=2, echo=silent)
+    assert losses(resumed) == losses(whole)
+    assert resumed["test"] == whole["test"]
+
+
 def test_a_tuned_encoder_is_saved_whole(run_config, tmp_path, bert):
     results = train(run_config(finetune_encoder=True), tmp_path / "run", echo=silent)
     assert results["encoder_parameters"] > 0
