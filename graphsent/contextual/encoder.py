@@ -141,7 +141,7 @@ def load_encoder(directory: str | os.PathLike[str], pooling: str = "mean") -> En
     if lacking:  # the library draws random numbers in their place
         raise ModelError(
             f"{directory}: the encoder's weights do not fit its {_CONFIG}: {lacking[0]} and "
-            f"{len(lacking) - 1} others are missing"
+            f"{len(lacking) - 1} others of a {type(model).__name__} are missing"
         )
     if not tokenizer.is_fast:
         raise ModelError(f"{directory}: expected a fast tokenizer (with tokenizer.json)")
