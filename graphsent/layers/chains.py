@@ -145,7 +145,7 @@ def chain_states(
         generated_library(recurrence, inputs.dtype),
         chains.schedule,
         chains.slots,
-        Start(True, 0, leaves),
+        Start(True, False, leaves),
         start,
         (inputs,),
         input_rows,

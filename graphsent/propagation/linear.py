@@ -78,7 +78,7 @@ class _Linear(Function):
 def _run(name: str, in_feats: int, *, sums: Tensor, **others: Tensor | None) -> None:
     """Calls ``linear_forward`` or ``linear_backward``, which fill their output tensors."""
     num_rows, columns = sums.shape
-    call = Linear(num_rows, in_feats, columns, columns, threads_for(num_rows))
+    call = Linear(num_rows, in_feats, columns, threads_for(num_rows), 0, columns)
     named = {"sums": sums, **others}
     tensors = dict(zip(named, contiguous(list(named.values())), strict=True))
     library, pointer = loaded_kernels(sums), ctypes.byref(call)

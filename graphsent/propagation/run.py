@@ -31,20 +31,18 @@ Feat = Tensor | IndexedFeat
 State = tuple[Tensor, ...]
 
 
-class FirstOutputs(NamedTuple):
-    """The columns of a linear map that ``start`` reads, not computed yet.
+class Deferred(NamedTuple):
+    """The outputs of a linear map, to be computed by a walk.
 
     Attributes:
         rows: (num_rows, in_feats).
-        weight: (out_feats, in_feats), the rows for these columns first.
+        weight: (out_feats, in_feats).
         bias: (out_feats,).
-        count: number of columns, at most out_feats.
     """
 
     rows: Tensor
     weight: Tensor
     bias: Tensor
-    count: int  # type: ignore[assignment]  # a method of tuples
 
 
 class _Projected(NamedTuple):
@@ -59,7 +57,7 @@ class _Projected(NamedTuple):
         alike: whether ``inner`` is one row for all nodes.
     """
 
-    leaves: Tensor | FirstOutputs
+    leaves: Tensor | Deferred
     shared: np.ndarray | None
     inner: Tensor
     inner_rows: np.ndarray | None
@@ -141,7 +139,7 @@ class Run:
             traced, sizes = self.traced, x.inner.shape[0 if x.alike else 1 :]
             if traced is not None and same and sizes == traced.recurrence.input_widths[:1]:
                 with without_autocast(self.schedule.device.type):
-                    given = Start(True, 0, None), states
+                    given = Start(True, False, None), states
                     plan, tensors = self._planned(traced, x, *given, num_results)
                     return run_traced(plan, *tensors)
             inputs = (x.every_inner(self.schedule.num_inner), *self.inner_extra)
@@ -184,7 +182,7 @@ class Run:
         if shared is not None and (
             self.traced is None or self.leaf_extra or self.initial is not None or self.on_gpu
         ):
-            x, shared = take(self._made(x), shared), None
+            x, shared = take(_made(x), shared), None
         return _Projected(x, shared, x_inner, inner_rows, alike)
 
     def _projected(self, rows: Tensor) -> Tensor:
@@ -192,26 +190,16 @@ class Run:
         known = None if self.compiled is None else self.compiled.linear()
         return self.cell.checked_project(rows) if known is None else linear(rows, *known)
 
-    def _of_leaves(self, rows: Tensor) -> Tensor | FirstOutputs:
+    def _of_leaves(self, rows: Tensor) -> Tensor | Deferred:
         """The inputs of ``start``; with an initial state, those of ``combine``."""
-        traced = None if self.initial is not None else self.traced
-        known = None if traced is None else traced.linear()
-        if traced is None or known is None or traced.recurrence.start.hoisted:
+        compiled = self.compiled
+        known = None if compiled is None or self.on_gpu else compiled.linear()
+        if compiled is None or known is None or self.initial is not None:
             return self._projected(rows)
-        (weight, bias), columns = known, traced.recurrence.columns
-        if columns[0][0] > 0 or len(columns) > 1:
-            weight, bias = map(traced.recurrence.rows_read, known)
-        outputs = FirstOutputs(rows, weight, bias, sum(last - first for first, last in columns))
-        in_c = self.compiled is not None and not self.on_gpu
-        by_walk = in_c and traced.recurrence.differentiated.start[0]
-        return outputs if by_walk else self._made(outputs)
-
-    def _made(self, outputs: Tensor | FirstOutputs) -> Tensor:
-        """Computes deferred outputs; columns that ``start`` does not read are zeros."""
-        if isinstance(outputs, Tensor):
-            return outputs
-        assert self.traced is not None  # see _of_leaves
-        return self.traced.recurrence.projected(*outputs)
+        recurrence = compiled.recurrence
+        if recurrence.start.hoisted or not recurrence.differentiated.start[0]:
+            return self._projected(rows)
+        return Deferred(rows, *known)
 
     def _is_as_traced(self, traced: Found, inner: Tensor) -> bool:
         """Whether ``project`` returns rows with the dtype of its inputs and the traced width."""
@@ -229,7 +217,7 @@ class Run:
 
     def _start(self, x: _Projected) -> State:
         """States for ``x.leaves``: of the leaves, or of the rows they share."""
-        inputs = [self._made(x.leaves), *self.leaf_extra]
+        inputs = [_made(x.leaves), *self.leaf_extra]
         if self.traced is None:  # the cell may change them in place
             inputs = [part.clone() for part in inputs]
         if self.initial is None:
@@ -244,11 +232,10 @@ class Run:
     def _start_of(self, x: _Projected, shared: Tensor | None) -> tuple[Start, State]:
         """How the leaves of a walk start, and from which tensors."""
         if self.initial is not None:
-            return Start(True, 0, shared), self._start(x)
-        if isinstance(x.leaves, FirstOutputs):
-            *rows_and_map, projected = x.leaves
-            return Start(False, projected, shared), (*rows_and_map, *self.leaf_extra)
-        return Start(False, 0, shared), (x.leaves, *self.leaf_extra)
+            return Start(True, False, shared), self._start(x)
+        if isinstance(x.leaves, Deferred):
+            return Start(False, True, shared), (*x.leaves, *self.leaf_extra)
+        return Start(False, False, shared), (x.leaves, *self.leaf_extra)
 
     def _planned(
         self, traced: Found, x: _Projected, start: Start, starts: State, num_results: int
@@ -290,6 +277,11 @@ def _project_rows(
     if len(rows) > len(index) or first_of_run(index) is not None:
         return project(take(rows, index)), None
     return project(rows), index
+
+
+def _made(outputs: Tensor | Deferred) -> Tensor:
+    """Computes deferred outputs."""
+    return outputs if isinstance(outputs, Tensor) else linear(*outputs)
 
 
 def _in_type(values: Any, dtype: torch.dtype) -> Any:

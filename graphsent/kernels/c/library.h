@@ -1,11 +1,11 @@
 // The kernel functions that generated walks call, which are compiled only once.
 
-// The first outputs of a linear map: sums = inputs @ weight.T + bias.
+// Some outputs of a linear map: sums = inputs @ weight.T + bias.
 struct linear {
-  int64_t num_rows, in_feats, columns, num_outputs;  // columns of the sums, rows of the weight
-  int64_t num_threads;
+  int64_t num_rows, in_feats, num_outputs, num_threads;
+  int64_t first, columns;  // the outputs to compute, or to differentiate
   const real *inputs, *weight, *bias;  // the bias may be NULL
-  real *sums;                          // (num_rows, columns), or their gradients
+  real *sums;                          // (num_rows, num_outputs), or their gradients
   real *dinputs, *dweight, *dbias;     // NULL if not requested
   real *workspace;                     // linear_numbers() numbers
 };

@@ -8,52 +8,65 @@ int64_t linear_numbers(const struct linear *l, int64_t backward) {
 // Each thread computes some panels of all rows, by blocks of rows that stay in the cache. Of a
 // single block, one packed panel takes the place of another.
 static void linear_forward_by(const struct linear *l, int64_t thread, int64_t threads) {
-  const int64_t depth = l->in_feats, columns = l->columns, panels = padded(columns) / PANEL;
+  const int64_t depth = l->in_feats, stride = l->num_outputs, panels = padded(l->columns) / PANEL;
   const int64_t end = share(0, panels, thread + 1, threads), block = rows_in_cache(depth);
+  const real *weight = l->weight + l->first * depth;
   for (int64_t n = 0; n < l->num_rows; n += block) {
     const int64_t count = smaller(block, l->num_rows - n);
     for (int64_t panel = share(0, panels, thread, threads); panel < end; panel++) {
-      const int64_t first = panel * PANEL, width = smaller(PANEL, columns - first);
+      const int64_t width = smaller(PANEL, l->columns - panel * PANEL);
+      const int64_t first = l->first + panel * PANEL;
       real *packed = l->workspace + (block < l->num_rows ? panel : thread) * PANEL * depth;
-      const struct sums to = {l->sums + n * columns + first, columns, NULL, 0, l->bias != NULL};
-      if (!n) pack_panel(l->weight, depth, depth, columns, panel, packed);
+      const struct sums to = {l->sums + n * stride + first, stride, NULL, 0, l->bias != NULL, 0};
+      if (!n) pack_panel(weight, depth, depth, l->columns, panel, packed);
       for (int64_t row = 0; row < count && l->bias; row++) {
-        memcpy(to.matrix + row * columns, l->bias + first, width * sizeof(real));
+        memcpy(to.matrix + row * stride, l->bias + first, width * sizeof(real));
       }
       multiply_into(l->inputs + n * depth, depth, count, packed, depth, width, to);
     }
   }
 }
 
+// Sets the gradients of other outputs to zero, in rows of some size.
+static void clear_others(const struct linear *l, real *to, int64_t size, int64_t thread,
+                         int64_t threads) {
+  const int64_t end = share(0, l->num_outputs, thread + 1, threads);
+  for (int64_t row = share(0, l->num_outputs, thread, threads); row < end; row++) {
+    const int computed = l->first <= row && row < l->first + l->columns;
+    if (!computed) memset(to + row * size, 0, size * sizeof(real));
+  }
+}
+
 // The requested gradients, from those of all sums.
 static void linear_backward_by(const struct linear *l, int64_t thread, int64_t threads) {
-  const int64_t depth = l->in_feats, columns = l->columns, block = rows_in_cache(depth + columns);
+  const int64_t depth = l->in_feats, columns = l->columns, stride = l->num_outputs;
+  const int64_t block = rows_in_cache(depth + columns);
+  const real *sums = l->sums + l->first;
   real *packed = l->workspace, *scratch = packed + columns * padded(depth);
   if (l->dinputs) {
-    pack(l->weight, depth, columns, depth, packed, thread, threads);
+    pack(l->weight + l->first * depth, depth, columns, depth, packed, thread, threads);
     BARRIER
     const int64_t last = share(0, l->num_rows, thread + 1, threads);
     for (int64_t n = share(0, l->num_rows, thread, threads); n < last; n += block) {
-      multiply_into(l->sums + n * columns, columns, smaller(block, last - n), packed, columns,
-                    depth, (struct sums){l->dinputs + n * depth, depth, NULL, 0, 0});
+      multiply_into(sums + n * stride, stride, smaller(block, last - n), packed, columns, depth,
+                    (struct sums){l->dinputs + n * depth, depth, NULL, 0, 0, 0});
     }
   }
   if (l->dweight) {
-    const struct rows rows = {l->sums, columns, NULL, NULL};
+    const struct rows rows = {sums, stride, NULL, NULL};
     const struct rows others = {l->inputs, depth, NULL, NULL};
     multiply_transposed(rows, columns, others, depth, l->num_rows,
-                        (struct sums){l->dweight, depth, NULL, 0, 0},
+                        (struct sums){l->dweight + l->first * depth, depth, NULL, 0, 0, 0},
                         scratch + thread * scratch_for_transposed(depth), thread, threads);
-    const int64_t from = share(columns, l->num_outputs, thread, threads);
-    const int64_t to = share(columns, l->num_outputs, thread + 1, threads);
-    memset(l->dweight + from * depth, 0, (to - from) * depth * sizeof(real));
+    clear_others(l, l->dweight, depth, thread, threads);
   }
   if (l->dbias) {
+    real *dbias = l->dbias + l->first;
     const int64_t from = share(0, columns, thread, threads);
     const int64_t to = share(0, columns, thread + 1, threads);
-    memset(l->dbias + from, 0, (to - from) * sizeof(real));
-    for (int64_t n = 0; n < l->num_rows; n++) add(l->dbias, l->sums + n * columns, from, to);
-    if (thread == 0) memset(l->dbias + columns, 0, (l->num_outputs - columns) * sizeof(real));
+    memset(dbias + from, 0, (to - from) * sizeof(real));
+    for (int64_t n = 0; n < l->num_rows; n++) add(dbias, sums + n * stride, from, to);
+    clear_others(l, l->dbias, 1, thread, threads);
   }
 }
 

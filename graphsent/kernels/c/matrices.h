@@ -39,14 +39,15 @@ static inline const real *row_of(const struct rows *rows, int64_t n) {
   return row < 0 ? rows->others + ~row * rows->stride : rows->matrix + row * rows->stride;
 }
 
-// The destination of rows of sums: consecutive rows or, if listed, rows `listed[n] - first`; and
-// whether they are added to what is there.
+// The destination of rows of sums: consecutive rows or, if listed, rows `listed[n] - first`;
+// whether they are added to what is there; and whether rows have room for whole panels, whose
+// numbers after the last column may be overwritten.
 struct sums {
   real *matrix;
   int64_t stride;
   const int64_t *listed;
   int64_t first;
-  int add;
+  int add, room;
 };
 
 static inline real *place_of(const struct sums *to, int64_t n) {

@@ -154,17 +154,16 @@ static void (*const tiles[][2])(const struct tile *) = {
 #endif
 };
 
-// Computes the sums of tiles, of whose panel `columns` are left; with `room`, sums have space for
-// all of its columns.
-static void run_tiles(int64_t height, const struct tile *t, int64_t columns, int room) {
+// Computes the sums of tiles, of whose panel `columns` are left.
+static void run_tiles(int64_t height, const struct tile *t, int64_t columns) {
   void (*const run)(const struct tile *) = tiles[height][columns > LANES];
-  if (columns >= PANEL || room) {
+  if (columns >= PANEL || t->to.room) {
     run(t);
     return;
   }
   real corner[TILE_ROWS * PANEL];
   struct tile one = *t;
-  one.to = (struct sums){corner, PANEL, NULL, 0, 0};
+  one.to = (struct sums){corner, PANEL, NULL, 0, 0, 1};
   one.count = 1;
   for (int64_t n = 0; n < t->count * height; n += height) {
     one.rows = t->rows + n * t->across;
@@ -178,24 +177,22 @@ static void run_tiles(int64_t height, const struct tile *t, int64_t columns, int
   }
 }
 
-// sums = rows @ packed; if rows of sums have stride padded(columns), numbers after the last column
-// may be overwritten.
+// sums = rows @ packed.
 static void multiply_into(const real *rows, int64_t stride, int64_t num_rows, const real *packed,
                           int64_t depth, int64_t columns, struct sums to) {
   if (!num_rows) return;
   const int64_t num_tiles = (num_rows + TILE_ROWS - 1) / TILE_ROWS;
   const int64_t height = num_rows / num_tiles, taller = num_rows % num_tiles;
   const int64_t first = taller * (height + 1);
-  const int room = to.stride == padded(columns);
   for (int64_t j = 0; j < columns; j += PANEL, to.matrix += PANEL) {
     const real *panel = packed + j * depth;
     if (taller) {
       const struct tile t = {rows, stride, 1, panel, depth, to, taller};
-      run_tiles(height + 1, &t, columns - j, room);
+      run_tiles(height + 1, &t, columns - j);
     }
     const struct tile t = {rows + first * stride, stride, 1, panel, depth, after(to, first),
                            num_tiles - taller};
-    run_tiles(height, &t, columns - j, room);
+    run_tiles(height, &t, columns - j);
   }
 }
 
@@ -218,7 +215,7 @@ static void multiply_transposed(struct rows rows, int64_t num_sums, struct rows 
       struct tile t = {turned + at * depth, 1, TILE_ROWS, packed, depth, after(to, first), 1};
       for (int64_t j = 0; j < columns; j += PANEL, t.to.matrix += PANEL) {
         t.panel = packed + j * depth;
-        run_tiles(smaller(TILE_ROWS, end - first), &t, columns - j, 0);
+        run_tiles(smaller(TILE_ROWS, end - first), &t, columns - j);
       }
     }
     to.add = 1;

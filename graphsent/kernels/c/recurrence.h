@@ -6,7 +6,6 @@ struct walk {
   int64_t num_levels, num_leaves, num_starts, num_nodes, num_edges, num_threads;
   int64_t count;  // slots per node; 0 without slots
   int64_t keep;   // whether a backward pass follows, which needs `kept`
-  int64_t num_projected;  // columns of the first input of the start if `projection` computes it
   int64_t kept_size, places_size, workspace_size;  // in numbers
   const int64_t *level_ends;  // (1 + num_levels) ordinal after the last one of each level
   const int64_t *source;      // (inner * count) ordinal of the node in each slot, or num_nodes;
@@ -15,10 +14,10 @@ struct walk {
   const int64_t *leaf_rows;   // (num_leaves) their rows in the start; NULL if each has its own
   const int64_t *nodes;       // (num_nodes) the rows of results
   const int64_t *input_strides;      // 0 for one row for all nodes
-  const int64_t *start_strides;      // of the inputs of the start
   const int64_t *const *input_rows;  // (inner) their rows in an input; NULL if each has its own
   const real *const *inputs;
-  const struct linear *projection;  // with its arguments, and in the backward pass their gradients
+  const struct linear *projection;  // computes the first input of the start, or NULL; with its
+                                    // arguments, and in the backward pass their gradients
   const real *const *start_inputs;  // (num_starts, width), or NULL
   const real *const *start;         // (num_starts, size) if the start is given
   const real *const *constants;

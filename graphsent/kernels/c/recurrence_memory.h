@@ -48,10 +48,10 @@ static void choose_block(struct own *s) {
 }
 
 static void take_projection(struct own *s, struct arena *kept, int backward) {
-  const int64_t numbers = s->walk.num_starts * s->walk.num_projected;
+  s->linear = *s->walk.projection;
+  const int64_t numbers = s->linear.num_rows * s->linear.num_outputs;
   s->projected = take(kept, numbers);
   if (backward) s->dprojected = take(&s->work_arena, numbers);
-  s->linear = *s->walk.projection;
   s->linear.sums = backward ? s->dprojected : s->projected;
   s->linear.workspace = take(&s->work_arena, linear_numbers(&s->linear, backward));
 }
@@ -75,7 +75,7 @@ static void divide(struct own *s, const struct walk *given, int64_t thread, int6
   for (int part = 0; part < PARTS; part++) {
     s->state[part] = take(kept, (s->num_rows + 1) * SIZE);
   }
-  if (w->num_projected) take_projection(s, kept, backward);
+  if (w->projection) take_projection(s, kept, backward);
   WHOLE(TAKE)
   KEPT(TAKE_KEPT)
   arena = work;

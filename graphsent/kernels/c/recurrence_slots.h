@@ -28,7 +28,7 @@ static void multiply_slot(struct own *s, int part, int slot, int64_t first, int6
                             s->places.link_sources + at, NULL};
   copy_rows(&rows, link, count, SIZE, s->copied);
   multiply_into(s->copied, SIZE, count, packed, SIZE, width,
-                (struct sums){to, stride, s->places.link_rows + at + link, first, 1});
+                (struct sums){to, stride, s->places.link_rows + at + link, first, 1, 1});
 }
 
 // The gradients of these states.
@@ -44,7 +44,7 @@ static void multiply_slot_back(struct own *s, int slot, int64_t first, int64_t l
     stride = width;
   }
   multiply_into(sums, stride, count, packed, width, SIZE,
-                (struct sums){to, PADDED(SIZE), s->places.link_rows + at + link, first, 0});
+                (struct sums){to, PADDED(SIZE), s->places.link_rows + at + link, first, 0, 1});
 }
 
 // The products of first-level states in a slot, once per pair.
@@ -57,7 +57,7 @@ static void multiply_pairs(struct own *s, int part, int slot, const real *packed
     const int64_t count = smaller(s->block, last - n);
     copy_rows(&rows, n, count, SIZE, s->copied);
     multiply_into(s->copied, SIZE, count, packed, SIZE, width,
-                  (struct sums){to + n * stride, stride, NULL, 0, more});
+                  (struct sums){to + n * stride, stride, NULL, 0, more, 1});
   }
 }
 
@@ -91,7 +91,7 @@ static void multiply_pairs_back(struct own *s, int part, int slot, const real *s
   for (int64_t n = share(begin, end, s->thread, s->threads); n < last; n += s->block) {
     const int64_t count = smaller(s->block, last - n);
     multiply_into(sums + (s->inner + n) * stride, stride, count, packed, width, SIZE,
-                  (struct sums){s->copied, PADDED(SIZE), NULL, 0, 0});
+                  (struct sums){s->copied, PADDED(SIZE), NULL, 0, 0, 1});
     for (int64_t i = 0; i < count; i++) {
       add(s->dstate[part] + s->places.pair_starts[n + i] * SIZE, s->copied + i * PADDED(SIZE), 0,
           SIZE);
@@ -109,6 +109,6 @@ static void weigh_slot(struct own *s, int part, int slot, const real *sums, int6
   const struct rows rows = {sums, apart, s->places.link_rows + at, NULL};
   const struct rows states = {s->state[part] + (w->num_starts - w->num_leaves) * SIZE, SIZE,
                               s->places.link_sources + at, s->state[part]};
-  multiply_transposed(rows, width, states, SIZE, count, (struct sums){to, stride, NULL, 0, 1},
+  multiply_transposed(rows, width, states, SIZE, count, (struct sums){to, stride, NULL, 0, 1, 0},
                       s->turned, s->thread, s->threads);
 }

@@ -12,6 +12,7 @@ from torch import Tensor
 from graphsent.propagation.autocast import without_autocast
 from graphsent.propagation.backends.plan import Plan
 from graphsent.propagation.gradients import differentiable_gradients
+from graphsent.propagation.linear import linear
 from graphsent.propagation.recurrence.evaluation import Evaluation
 from graphsent.propagation.schedule.schedule import Bucket, Level, Schedule
 from graphsent.propagation.schedule.slots import Slots
@@ -55,13 +56,12 @@ def run_traced(plan: Plan, *tensors: Tensor) -> tuple[Tensor, ...]:
     Takes one step per level, regardless of in-degree; autograd differentiates it.
     """
     recurrence, schedule, slots = plan.recurrence, plan.schedule, plan.slots
-    given, count = plan.divided(tensors), plan.start.projected
+    given = plan.divided(tensors)
     split = len(recurrence.combine.constants)
     constants, of_start = given.constants[:split], given.constants[split:]
     start = list(given.start)
-    if count:
-        x, weight, bias, *others = start
-        start = [recurrence.projected(x, weight, bias, count), *others]
+    if plan.start.projected:
+        start = [linear(*start[:3]), *start[3:]]
     if not plan.start.given:
         start = Evaluation(recurrence.start.results, of_start).at(start)
     if plan.start.rows is not None:

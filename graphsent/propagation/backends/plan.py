@@ -20,13 +20,13 @@ class Start(NamedTuple):
     Attributes:
         given: whether from parts of states, (num_rows, size), not inputs of ``start``, (num_rows,
             width).
-        projected: number of outputs of a linear map that are the first input: its place is taken
-            by the input, weight and bias of this map. 0 if the first input is there itself.
+        projected: whether the first input is that of a linear map: its place is taken by the input,
+            weight and bias of this map.
         rows: (num_leaves,) the row of each node, if nodes share rows.
     """
 
     given: bool
-    projected: int
+    projected: bool
     rows: Tensor | None
 
 
@@ -82,7 +82,7 @@ class Plan(NamedTuple):
             rows: those of ``input_rows`` to whose rows gradients are added.
         """
         known, (inputs, start) = self.recurrence.differentiated, self.counts
-        of_start = () if self.start.given else known.start[self.start.projected > 0 :]
+        of_start = () if self.start.given else known.start[self.start.projected :]
         of_others = (True,) * (start - len(of_start))  # given states, or those of the projection
         computed = (*known.inputs, *of_others, *of_start, *known.constants)
         found: list[Tensor | None] = []

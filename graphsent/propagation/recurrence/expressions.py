@@ -41,6 +41,11 @@ class Ref(NamedTuple):
     width: int
     spread: bool = False
 
+    @property
+    def end(self) -> int:
+        """The column of the value after the last one."""
+        return self.first + (1 if self.spread else self.width)
+
     def part(self, first: int, width: int) -> Ref:
         """Some of these columns."""
         return Ref(self.value, self.first + (0 if self.spread else first), width, self.spread)

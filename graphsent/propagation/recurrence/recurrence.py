@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
-from torch.nn import functional
 
 from graphsent._derived import Unchanging
 from graphsent.propagation.errors import PropagationError
-from graphsent.propagation.linear import linear
 from graphsent.propagation.recurrence.expressions import Domain, Expressions, Ref, Value
 from graphsent.propagation.recurrence.functions import FUNCTIONS
 from graphsent.propagation.recurrence.symbols import (
@@ -124,38 +121,12 @@ class Recurrence(Unchanging):
         return source in self.sources
 
     @cached_property
-    def columns(self) -> list[tuple[int, int]]:
-        """The columns of the projection that ``start`` reads, as ranges from first to last + 1."""
+    def columns(self) -> tuple[int, int]:
+        """The first column of the projection that ``start`` reads, and the one after the last."""
         refs = [ref for value in self.start.expressions.values for ref in value.args]
         refs += [ref for part in self.start.results for ref in part]
-        found: list[tuple[int, int]] = []
-        for ref in sorted(refs, key=lambda ref: ref.first):
-            if ref.value.op != "input" or ref.value.data != 0:
-                continue
-            first, last = ref.first, ref.first + (1 if ref.spread else ref.width)
-            if found and first <= found[-1][1]:
-                first, last = found[-1][0], max(found.pop()[1], last)
-            found.append((first, last))
-        return found or [(0, 1)]
-
-    def rows_read(self, weight: Tensor) -> Tensor:
-        """The rows of the projection's weight or bias for the columns that ``start`` reads."""
-        ends = [end for pair in self.columns for end in pair]
-        sizes = [after - before for before, after in pairwise((0, *ends, len(weight)))]
-        return torch.cat(weight.split(sizes)[1::2])
-
-    def projected(self, rows: Tensor, weight: Tensor, bias: Tensor, count: int) -> Tensor:
-        """The projection of rows, zeros in columns that ``start`` does not read.
-
-        Of weight and bias, the first ``count`` rows are those of the others.
-        """
-        parts, end = [], 0
-        read = linear(rows, weight[:count], bias[:count])
-        read = read.split([last - first for first, last in self.columns], 1)
-        for (first, last), part in zip(self.columns, read, strict=True):
-            parts.append(functional.pad(part, (first - end, 0)))
-            end = last
-        return functional.pad(torch.cat(parts, 1), (0, self.input_widths[0] - end))
+        read = [ref for ref in refs if ref.value.op == "input" and ref.value.data == 0]
+        return min(ref.first for ref in read), max(ref.end for ref in read)
 
 
 def trace(

@@ -122,10 +122,9 @@ class Layout:
         state_row = "r" if lowered.starts else "(w->num_starts + r)"
         if value.op == "input":
             if lowered.starts:
-                given = f"w->start_inputs[{value.data}] + r * w->start_strides[{value.data}]"
-                if value.data:
-                    return given
-                return f"(w->num_projected ? s->projected + r * w->num_projected : {given})"
+                given = f"w->start_inputs[{value.data}]"
+                given = given if value.data else f"(s->projected ? s->projected : {given})"
+                return f"{given} + r * {value.width}"
             rows = f"w->input_rows[{value.data}]"
             row = f"({rows} ? {rows}[r] : r) * w->input_strides[{value.data}]"
             return f"w->inputs[{value.data}] + {row}"
@@ -146,14 +145,6 @@ class Layout:
         elif array.group.endswith("BLOCK"):
             row = f"({row} - {origin})"
         return f"{array.begin} + {row} * {array.stride}"
-
-    def column(self, lowered: Lowered, number: int, column: int) -> str:
-        """A column of an input, as C code; a projection has only those that ``start`` reads."""
-        if not lowered.starts or number > 0:
-            return str(column)
-        ranges = self.recurrence.columns
-        place = sum(min(column, last) - first for first, last in ranges if first < column)
-        return str(column) if place == column else f"(w->num_projected ? {place} : {column})"
 
     def block(self, value: Value) -> tuple[str, str]:
         """The address of the first row of a block of ``combine``, and the stride."""

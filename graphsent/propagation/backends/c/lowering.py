@@ -104,8 +104,7 @@ def _choose_arrays(
     uses: dict[Value, list[tuple[Value, int, int]]] = defaultdict(list)
     for value in values:
         for ref in value.args:
-            last = ref.first + (1 if ref.spread else ref.width)
-            uses[ref.value].append((value, ref.first, last))
+            uses[ref.value].append((value, ref.first, ref.end))
     chosen = set(known) | {value for value in roots if value.op not in LEAVES}
     cost: dict[Value, int] = {}
     for value in values:

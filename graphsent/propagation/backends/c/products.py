@@ -65,7 +65,7 @@ class Products:
             if not self.layout.of_slot(term):
                 text += (
                     f"multiply_into({begin}, {row_stride}, {count}, {packed}, {depth}, {columns}, "
-                    f"(struct sums){{to, {stride}, NULL, 0, {added}}});\n"
+                    f"(struct sums){{to, {stride}, NULL, 0, {added}, 1}});\n"
                 )
                 added = 1
                 continue
@@ -141,7 +141,7 @@ class Products:
             text += (
                 f"multiply_transposed((struct rows){{{array.begin}, {array.stride}, NULL, NULL}}, "
                 f"{term.width}, (struct rows){{{rows}, {row_stride}, NULL, NULL}}, "
-                f"{term.rows.width}, {count}, (struct sums){{{to}, {stride}, NULL, 0, 1}}, "
+                f"{term.rows.width}, {count}, (struct sums){{{to}, {stride}, NULL, 0, 1, 0}}, "
                 "s->turned, s->thread, s->threads);\n"
             )
         return text

@@ -195,7 +195,7 @@ class Passes:
         for number, shares in lowered.gradients.inputs.items():
             width = lowered.input_width(number)
             to, rows = f"w->dinputs[{number}]", f"w->dinput_rows[{number}]"
-            own = self._filled(lowered, number, shares, f"{to} + r * {width}", str(width))
+            own = self._filled(lowered, shares, f"{to} + r * {width}", width)
             alone = self._accumulator("dinputs", number, width)
             shared = f"({rows} ? {to} + {rows}[r] * {width} : {alone})"
             added = "".join(self._added_up(lowered, share, shared) for share in shares)
@@ -208,26 +208,19 @@ class Passes:
     def _start_inputs(self) -> str:
         text, lowered = "", self.layout.start
         for number, shares in lowered.gradients.inputs.items():
-            to, width = f"w->dstart_inputs[{number}]", f"w->start_strides[{number}]"
-            if not number:
-                to = f"(w->num_projected ? s->dprojected : {to})"
-                width = f"(w->num_projected ? w->num_projected : {width})"
-            rows = self._filled(lowered, number, shares, f"{to} + r * {width}", width)
+            to, width = f"w->dstart_inputs[{number}]", lowered.input_width(number)
+            to = to if number else f"(s->dprojected ? s->dprojected : {to})"
+            rows = self._filled(lowered, shares, f"{to} + r * {width}", width)
             text += f"if ({to}) {{\n{over_rows(NODE, rows)}}}\n"
         return text
 
-    def _filled(
-        self, lowered: Lowered, number: int, shares: Sequence[Share], to: str, width: str
-    ) -> str:
+    def _filled(self, lowered: Lowered, shares: Sequence[Share], to: str, width: int) -> str:
         """Stores columns of the gradient of an input, and zeros in all others."""
-        text, at = "", "0"
+        text, at = "", 0
         for first, ref, _ in shares:
-            column = self.layout.column(lowered, number, first)
-            if column != at:
-                text += f"memset({to} + {at}, 0, ({column} - {at}) * sizeof(real));\n"
-            text += self.steps.stored(lowered, [ref], f"{to} + {column}")
-            at = self.layout.column(lowered, number, first + ref.width)
-        return text + f"memset({to} + {at}, 0, ({width} - {at}) * sizeof(real));\n"
+            text += _cleared(to, at, first) + self.steps.stored(lowered, [ref], f"{to} + {first}")
+            at = first + ref.width
+        return text + _cleared(to, at, width)
 
     def _constants(self, lowered: Lowered, domains: Sequence[Domain]) -> str:
         """Accumulates the gradients of constants."""
@@ -253,6 +246,11 @@ class Passes:
             self.accumulators[array, number] = self.num_accumulated, width
             self.num_accumulated += width
         return f"s->acc + {self.accumulators[array, number][0]}"
+
+
+def _cleared(to: str, first: int, last: int) -> str:
+    """Sets a range of columns to zero."""
+    return f"memset({to} + {first}, 0, {last - first} * sizeof(real));\n" if first < last else ""
 
 
 def _copied(to: str, given: str, first: int, last: int | str) -> str:

@@ -71,13 +71,11 @@ class Body:
         if value.op == "degree":
             return f"all({LAST_EDGE} - {FIRST_EDGE})"
         if value in self.arrays or value.op in ("input", "constant", "state", "gradient"):
-            row, column = self.row(value), str(first)
-            if value.op == "input":
-                column = self.layout.column(self.lowered, value.data, first)
+            row = self.row(value)
             if not ref.spread:
-                return self._named(f"load({row} + {column} + (j), n)")
+                return self._named(f"load({row} + {first} + (j), n)")
             name = f"s{value.number}_{first}"
-            self.before.append(f"const vec {name} = all({row}[{column}]);")
+            self.before.append(f"const vec {name} = all({row}[{first}]);")
             return name
         return self.made(value, ref)
 

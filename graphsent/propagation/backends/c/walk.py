@@ -44,15 +44,14 @@ class _Call:
         start: Sequence[Tensor | None] = given.start
         if plan.start.projected:
             x, weight, bias, *others = given.start
-            walk.num_projected = columns = plan.start.projected
-            self.projection = Linear(len(x), x.shape[1], columns, len(weight), walk.num_threads)
+            first, last = plan.recurrence.columns
+            sizes = len(x), x.shape[1], len(weight), walk.num_threads
+            self.projection = Linear(*sizes, first, last - first)
             self.projection.point(inputs=x, weight=weight, bias=bias)
             walk.projection = ctypes.addressof(self.projection)
             start = [None, *others]
         strides = [part.shape[1] if part.dim() > 1 else 0 for part in given.inputs]
         self._point("input_strides", ctypes.c_int64, strides)
-        strides = [0 if part is None else part.shape[1] for part in start]
-        self._point("start_strides", ctypes.c_int64, strides)
         self.tensors(input_rows=plan.input_rows, inputs=given.inputs, constants=given.constants)
         self.tensors(**{"start" if plan.start.given else "start_inputs": start})
 

@@ -16,7 +16,7 @@ MOST_THREADS = 256
 """Threads of a block, at most."""
 
 # Fields of the structure that kernels are given, besides arrays: see recurrence.h.
-_NUMBERS = ("num_starts", "num_leaves", "num_projected")
+_NUMBERS = ("num_starts", "num_leaves")
 _PLACES = ("nodes", "first_edge", "rows", "target", "out_first", "out")
 _ROWS = ("zeros", "acc", "projected", "dprojected")
 
@@ -95,7 +95,7 @@ def _fields(layout: Layout) -> tuple[str, dict[str, int]]:
         "real *": (*_ROWS, *(name for name in names if "[" not in name)),  # not in the states
     }
     several = {
-        "int64_t": {"input_strides": inputs, "start_strides": starts},
+        "int64_t": {"input_strides": inputs},
         "const int64_t *": {"input_rows": inputs, "dinput_rows": inputs},
         "const real *": {
             "inputs": inputs,

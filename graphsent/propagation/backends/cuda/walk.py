@@ -128,7 +128,6 @@ class Pass:
             "input_strides": [part.shape[1] if part.dim() > 1 else 0 for part in tensors.inputs],
             "input_rows": plan.input_rows,
             "start_inputs": start,
-            "start_strides": [part.shape[1] for part in start],
             "constants": tensors.constants,
             **more,
         }
