@@ -13,7 +13,7 @@ from torch import Tensor
 from graphsent.propagation.backends.c.library import generated_library
 from graphsent.propagation.backends.c.walk import run_compiled
 from graphsent.propagation.backends.plan import Start, planned
-from graphsent.propagation.recurrence.recurrence import Recurrence, trace
+from graphsent.propagation.recurrence.recurrence import Recurrence, given_states, trace
 from graphsent.propagation.schedule.schedule import Schedule
 from graphsent.propagation.schedule.slots import Slots
 
@@ -105,13 +105,9 @@ def chain_recurrence(step: Step, num_parts: int, *shapes: tuple[int, ...]) -> Re
     def combine(states: Sequence[Any], x: Any) -> Sequence[Any]:
         return step([part.squeeze(1) for part in states], x, *weights)
 
-    def start(x: Any) -> list[Any]:  # never called: initial states are given
-        return [torch.zeros_like(x[:, :size])] * num_parts
-
     sizes = (weights[0].dtype, [width], size, num_parts)
     traced = trace(combine, named, *sizes, children=True, num_slots=1)
-    zeros = trace(start, named, *sizes, children=False)
-    return Recurrence(size, num_parts, 1, traced, zeros, (width,), None)
+    return Recurrence(size, num_parts, 1, traced, given_states(size, num_parts), None)
 
 
 def chain_states(
@@ -145,7 +141,7 @@ def chain_states(
         generated_library(recurrence, inputs.dtype),
         chains.schedule,
         chains.slots,
-        Start(True, False, leaves),
+        Start(False, leaves),
         start,
         (inputs,),
         input_rows,

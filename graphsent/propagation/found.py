@@ -43,12 +43,16 @@ class Found(NamedTuple):
 
 
 def find_recurrence(
-    cell: nn.Module, like: Tensor, extra: Mapping[str, Tensor], num_slots: int | None
+    cell: nn.Module,
+    like: Tensor,
+    extra: Mapping[str, Tensor],
+    num_slots: int | None,
+    from_states: bool = False,
 ) -> Found | str:
     """The recurrence of a cell for inputs like a tensor, or why it cannot be traced.
 
     ``extra`` are the inputs after x, (num_nodes, width) each; ``num_slots`` is None if predecessors
-    are unordered.
+    are unordered. With ``from_states``, the states of leaves are given.
     """
     extra_widths = [values.shape[1] if values.dim() == 2 else 0 for values in extra.values()]
     if 0 in extra_widths:
@@ -74,6 +78,7 @@ def find_recurrence(
     recurrence = recurrence_of(cell, dtype, extra_widths, num_slots)
     if isinstance(recurrence, str):
         return recurrence
+    recurrence = recurrence.from_states if from_states else recurrence
     library: ctypes.CDLL | CudaLibrary | str
     if like.device.type not in ("cpu", "cuda"):
         library = f"there is no compiled code for {like.device}"

@@ -99,7 +99,8 @@ class Run:
         found: Found | str = _ALONE
         # Under autocast, states without edges have the dtype of those with edges.
         if not alone or autocast_enabled(self.rows.device.type):
-            found = find_recurrence(cell, self.rows, extra, None if slots is None else slots.count)
+            num_slots = None if slots is None else slots.count
+            found = find_recurrence(cell, self.rows, extra, num_slots, initial is not None)
         self.found = _ALONE if alone else found
         self.traced: Found | None = None if isinstance(found, str) else found
         compiled = self.traced is not None and not isinstance(self.traced.library, str)
@@ -137,9 +138,10 @@ class Run:
         if not alone:
             same = len({part.dtype for part in (x.inner, *self.inner_extra, *states)}) == 1
             traced, sizes = self.traced, x.inner.shape[0 if x.alike else 1 :]
-            if traced is not None and same and sizes == traced.recurrence.input_widths[:1]:
+            if traced is not None and same and [*sizes] == traced.recurrence.combine.widths[:1]:
+                traced = traced._replace(recurrence=traced.recurrence.from_states)
                 with without_autocast(self.schedule.device.type):
-                    given = Start(True, False, None), states
+                    given = Start(False, None), states
                     plan, tensors = self._planned(traced, x, *given, num_results)
                     return run_traced(plan, *tensors)
             inputs = (x.every_inner(self.schedule.num_inner), *self.inner_extra)
@@ -203,7 +205,7 @@ class Run:
 
     def _is_as_traced(self, traced: Found, inner: Tensor) -> bool:
         """Whether ``project`` returns rows with the dtype of its inputs and the traced width."""
-        width = traced.recurrence.input_widths[0]
+        width = traced.recurrence.combine.widths[0]
         return inner.dtype == self.rows.dtype and inner.dim() <= 2 and inner.shape[-1] == width
 
     def _of_no_input(self) -> Tensor:
@@ -232,10 +234,10 @@ class Run:
     def _start_of(self, x: _Projected, shared: Tensor | None) -> tuple[Start, State]:
         """How the leaves of a walk start, and from which tensors."""
         if self.initial is not None:
-            return Start(True, False, shared), self._start(x)
+            return Start(False, shared), self._start(x)
         if isinstance(x.leaves, Deferred):
-            return Start(False, True, shared), (*x.leaves, *self.leaf_extra)
-        return Start(False, False, shared), (x.leaves, *self.leaf_extra)
+            return Start(True, shared), (*x.leaves, *self.leaf_extra)
+        return Start(False, shared), (x.leaves, *self.leaf_extra)
 
     def _planned(
         self, traced: Found, x: _Projected, start: Start, starts: State, num_results: int

@@ -19,7 +19,6 @@ struct walk {
   const struct linear *projection;  // computes the first input of the start, or NULL; with its
                                     // arguments, and in the backward pass their gradients
   const real *const *start_inputs;  // (num_starts, width), or NULL
-  const real *const *start;         // (num_starts, size) if the start is given
   const real *const *constants;
   real *const *results;  // (num_nodes, size), or NULL
   // Gradients of the results, or NULL, and of the arguments; NULL if not requested. Those of
@@ -27,7 +26,7 @@ struct walk {
   const real *const *dresults;
   const int64_t *const *dinput_rows;  // rows that several nodes add to, or NULL
   real *const *dinputs;               // as inputs; without dinput_rows, each node has its own row
-  real *const *dstart_inputs, *const *dstart, *const *dconstants;
+  real *const *dstart_inputs, *const *dconstants;
   real *kept, *workspace;
   int64_t *places;
 };

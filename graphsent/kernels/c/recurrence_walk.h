@@ -16,14 +16,6 @@ static void find_edges(struct own *s, int64_t first, int64_t last) {
   s->last_edge = s->walk.first_edge[last];
 }
 
-// Copies given states of some rows of the start, or their gradients if requested.
-static void copy_start(const real *const *from, real *const *to, int64_t first, int64_t last) {
-  for (int part = 0; part < PARTS; part++) {
-    if (!to[part]) continue;
-    memcpy(to[part] + first * SIZE, from[part] + first * SIZE, (last - first) * SIZE * sizeof(real));
-  }
-}
-
 static void forward_by(const struct walk *given, int64_t thread, int64_t threads) {
   struct own own, *s = &own;
   divide(s, given, thread, threads, 0);
@@ -35,11 +27,7 @@ static void forward_by(const struct walk *given, int64_t thread, int64_t threads
   const int64_t end = share(0, w->num_starts, thread + 1, threads);
   for (int64_t row = share(0, w->num_starts, thread, threads); row < end; row += s->block) {
     const int64_t next = smaller(row + s->block, end);
-    if (w->start) {
-      copy_start(w->start, s->state, row, next);
-    } else {
-      start_forward(s, row, next);
-    }
+    start_forward(s, row, next);
     sources_forward(s, row, next);
   }
   pairs_forward(s);
@@ -91,12 +79,7 @@ static void backward_by(const struct walk *given, int64_t thread, int64_t thread
   }
   BARRIER
   for (int64_t row = first; row < end; row += s->block) {
-    const int64_t next = smaller(row + s->block, end);
-    if (w->start) {
-      copy_start((const real *const *)s->dstate, w->dstart, row, next);
-    } else {
-      start_backward(s, row, next);
-    }
+    start_backward(s, row, smaller(row + s->block, end));
   }
   BARRIER
   if (w->projection) linear_backward_by(&s->linear, thread, threads);

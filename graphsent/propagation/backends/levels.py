@@ -62,8 +62,7 @@ def run_traced(plan: Plan, *tensors: Tensor) -> tuple[Tensor, ...]:
     start = list(given.start)
     if plan.start.projected:
         start = [linear(*start[:3]), *start[3:]]
-    if not plan.start.given:
-        start = Evaluation(recurrence.start.results, of_start).at(start)
+    start = Evaluation(recurrence.start.results, of_start).at(start)
     if plan.start.rows is not None:
         start = [part.index_select(0, plan.start.rows) for part in start]
     evaluation = Evaluation(recurrence.combine.results, constants)

@@ -18,14 +18,11 @@ class Start(NamedTuple):
     """How leaves start.
 
     Attributes:
-        given: whether from parts of states, (num_rows, size), not inputs of ``start``, (num_rows,
-            width).
         projected: whether the first input is that of a linear map: its place is taken by the input,
             weight and bias of this map.
         rows: (num_leaves,) the row of each node, if nodes share rows.
     """
 
-    given: bool
     projected: bool
     rows: Tensor | None
 
@@ -82,9 +79,10 @@ class Plan(NamedTuple):
             rows: those of ``input_rows`` to whose rows gradients are added.
         """
         known, (inputs, start) = self.recurrence.differentiated, self.counts
-        of_start = () if self.start.given else known.start[self.start.projected :]
-        of_others = (True,) * (start - len(of_start))  # given states, or those of the projection
-        computed = (*known.inputs, *of_others, *of_start, *known.constants)
+        of_start = known.start
+        if self.start.projected:  # the input, weight and bias in place of the first input
+            of_start = (True, True, True, *of_start[1:])
+        computed = (*known.inputs, *of_start, *known.constants)
         found: list[Tensor | None] = []
         for n, (part, *needed) in enumerate(zip(tensors, wanted, computed, strict=True)):
             added = n >= inputs + start
@@ -112,7 +110,7 @@ def planned(
     """The plan of a run and its tensors, in order.
 
     Args not described in :class:`Plan`:
-        starts: states or inputs of the leaves.
+        starts: inputs of ``start``, (num_rows, width) each.
         inputs: of inner nodes, (num_inner, width), or (width,) for all of them.
         input_rows: (num_inner,) the row of each node, if nodes share rows.
         parameters: parameters and buffers by name.
@@ -123,13 +121,9 @@ def planned(
     if any(part.dtype != dtype for part in constants):  # under autocast
         constants = [part.to(dtype) for part in constants]
     tensors += hoisted_inputs(combine.hoisted, tensors, constants)
-    starts = list(starts)
-    if start.given:  # nothing reads the constants of `start`
-        constants += [tensors[0].new_empty(0)] * len(starting.constants)
-    else:
-        of_start = starting.tensors(parameters)
-        starts += hoisted_inputs(starting.hoisted, starts, of_start)
-        constants += of_start
+    of_start = starting.tensors(parameters)
+    starts = [*starts, *hoisted_inputs(starting.hoisted, starts, of_start)]
+    constants += of_start
     rows = [input_rows if part.dim() > 1 else None for part in tensors]
     counts = len(tensors), len(starts)
     plan = Plan(recurrence, library, schedule, slots, start, rows, num_results, counts)

@@ -218,7 +218,7 @@ def _trace(
     sizes = dtype, widths, size, num_parts
     combine = trace(cell.combine, tensors, *sizes, children=True, num_slots=num_slots)
     start = trace(cell.start, tensors, *sizes, children=False)
-    return Recurrence(size, num_parts, num_slots, combine, start, widths, projection)
+    return Recurrence(size, num_parts, num_slots, combine, start, projection)
 
 
 def _projection(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -39,6 +39,7 @@ class Traced:
         shapes: shapes of the constants.
         hoisted: values that depend only on inputs and are computed for all nodes at once; they are
             the inputs after those of the function.
+        widths: widths of all inputs.
     """
 
     expressions: Expressions
@@ -47,6 +48,7 @@ class Traced:
     constants: list[Known]
     shapes: list[tuple[int, ...]]
     hoisted: list[Value]
+    widths: list[int]
 
     def tensors(self, named: Mapping[str, Tensor]) -> list[Tensor]:
         """The tensors of the constants, differentiably, from parameters and buffers by name.
@@ -98,7 +100,6 @@ class Recurrence(Unchanging):
         num_slots: slots per node; None if predecessors are unordered.
         combine: computes the states of nodes with predecessors.
         start: computes the states of the others.
-        input_widths: widths of the inputs of both.
         projection: names of weight and bias (or None) if ``project`` is just a linear map.
         differentiated: the gradients of its compiled code, once there is some.
         sources: all sources compiled for its cell, of recurrences traced earlier, too.
@@ -109,7 +110,6 @@ class Recurrence(Unchanging):
     num_slots: int | None
     combine: Traced
     start: Traced
-    input_widths: tuple[int, ...]
     projection: tuple[str, str | None] | None
     differentiated: Differentiated = _NOT_COMPILED
     sources: set[str] = field(default_factory=set)
@@ -119,6 +119,12 @@ class Recurrence(Unchanging):
         if len(self.sources) < _MOST_COMPILED:
             self.sources.add(source)
         return source in self.sources
+
+    @cached_property
+    def from_states(self) -> Recurrence:
+        """The same recursion from given states of the nodes without predecessors."""
+        start = given_states(self.size, self.num_parts)
+        return replace(self, start=start, differentiated=_NOT_COMPILED)
 
     @cached_property
     def columns(self) -> tuple[int, int]:
@@ -166,7 +172,14 @@ def trace(
         raise Untraceable(f"it does not return the {num_parts} parts of a state")
     results = [_columns(tracer, part, size) for part in state]
     known = tracer.constants, tracer.shapes, tracer.hoisted
-    return Traced(tracer.expressions, results, tracer.calls, *known)
+    widths = [*input_widths, *(value.width for value in tracer.hoisted)]
+    return Traced(tracer.expressions, results, tracer.calls, *known, widths)
+
+
+def given_states(size: int, num_parts: int) -> Traced:
+    """A ``start`` whose inputs are the parts of the states."""
+    sizes = torch.get_default_dtype(), [size] * num_parts, size, num_parts
+    return trace(lambda *parts: parts, {}, *sizes, children=False)
 
 
 def _columns(tracer: Tracer, part: Any, size: int) -> list[Ref]:

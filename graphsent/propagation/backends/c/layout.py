@@ -109,8 +109,7 @@ class Layout:
         """The gradients that the walk computes."""
         inputs, constants = [], list[bool]()
         for traced, known in ((part.traced, part.gradients) for part in (self.combine, self.start)):
-            given = range(len(self.recurrence.input_widths) + len(traced.hoisted))
-            inputs.append(tuple(number in known.inputs for number in given))
+            inputs.append(tuple(number in known.inputs for number in range(len(traced.widths))))
             found = {*known.constants, *(share.term.weight for share in known.weights)}
             constants += [number in found for number in range(len(traced.constants))]
         return Differentiated(inputs[0], inputs[1], tuple(constants))

@@ -68,10 +68,6 @@ class Lowered:
             if value.op not in ("product", "pack"):
                 self.direct.setdefault(value, number)
 
-    def input_width(self, number: int) -> int:
-        """Number of columns of an input."""
-        return next(v.width for v in self.values if v.op == "input" and v.data == number)
-
 
 def width_of(shares: Sequence[Share]) -> int:
     """The end of the last column of some shares."""

@@ -193,7 +193,7 @@ class Passes:
     def _inputs(self) -> str:
         text, lowered = "", self.layout.combine
         for number, shares in lowered.gradients.inputs.items():
-            width = lowered.input_width(number)
+            width = lowered.traced.widths[number]
             to, rows = f"w->dinputs[{number}]", f"w->dinput_rows[{number}]"
             own = self._filled(lowered, shares, f"{to} + r * {width}", width)
             alone = self._accumulator("dinputs", number, width)
@@ -208,7 +208,7 @@ class Passes:
     def _start_inputs(self) -> str:
         text, lowered = "", self.layout.start
         for number, shares in lowered.gradients.inputs.items():
-            to, width = f"w->dstart_inputs[{number}]", lowered.input_width(number)
+            to, width = f"w->dstart_inputs[{number}]", lowered.traced.widths[number]
             to = to if number else f"(s->dprojected ? s->dprojected : {to})"
             rows = self._filled(lowered, shares, f"{to} + r * {width}", width)
             text += f"if ({to}) {{\n{over_rows(NODE, rows)}}}\n"

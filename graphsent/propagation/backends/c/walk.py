@@ -53,7 +53,7 @@ class _Call:
         strides = [part.shape[1] if part.dim() > 1 else 0 for part in given.inputs]
         self._point("input_strides", ctypes.c_int64, strides)
         self.tensors(input_rows=plan.input_rows, inputs=given.inputs, constants=given.constants)
-        self.tensors(**{"start" if plan.start.given else "start_inputs": start})
+        self.tensors(start_inputs=start)
 
     def _point(self, name: str, kind: Any, numbers: Sequence[int | None]) -> None:
         array = (kind * max(len(numbers), 1))(*numbers)
@@ -118,7 +118,7 @@ class _Generated(Function):
             dx, dweight, dbias, *others = dstart
             call.projection.point(dinputs=dx, dweight=dweight, dbias=dbias)
             of_inputs = [None, *others]
-        call.tensors(**{"dstart" if plan.start.given else "dstart_inputs": of_inputs})
+        call.tensors(dstart_inputs=of_inputs)
         call.measure(backward=True)
         call.run("backward", tensors[0])
         if not alone:

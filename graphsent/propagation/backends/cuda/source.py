@@ -84,9 +84,8 @@ def _kernel(name: str, body: str) -> str:
 def _fields(layout: Layout) -> tuple[str, dict[str, int]]:
     """The declarations of the fields, and their numbers."""
     recurrence = layout.recurrence
-    parts, widths = recurrence.num_parts, len(recurrence.input_widths)
-    inputs = widths + len(recurrence.combine.hoisted)
-    starts = widths + len(recurrence.start.hoisted)
+    parts = recurrence.num_parts
+    inputs, starts = len(recurrence.combine.widths), len(recurrence.start.widths)
     constants = len(recurrence.combine.constants) + len(recurrence.start.constants)
     names = sorted({array.begin.removeprefix("s->") for array in layout.array_of.values()})
     single: dict[str, Sequence[str]] = {  # by type

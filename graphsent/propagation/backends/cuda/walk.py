@@ -84,8 +84,6 @@ class Walk:
         """New arrays for the values of a pass, except parts of the states."""
         found = {}
         for lowered in (self.layout.combine, self.layout.start):
-            if lowered.starts and self.plan.start.given:
-                continue
             for value in lowered.backward if backward else lowered.forward:
                 if self.layout.array_of[value].group != "STATE":
                     rows = self.leaves if lowered.starts else self.inner
@@ -116,7 +114,6 @@ class Pass:
         self.module, self.stream = walk.plan.library.module, walk.plan.library.module.stream()
         self.terms: dict[Value, list[tuple[Term | int, Tensor]]] = {}
         plan, schedule = walk.plan, walk.plan.schedule
-        start = () if plan.start.given else tensors.start
         values = {
             "num_starts": schedule.num_leaves,
             "num_leaves": schedule.num_leaves,
@@ -127,7 +124,7 @@ class Pass:
             "inputs": tensors.inputs,
             "input_strides": [part.shape[1] if part.dim() > 1 else 0 for part in tensors.inputs],
             "input_rows": plan.input_rows,
-            "start_inputs": start,
+            "start_inputs": tensors.start,
             "constants": tensors.constants,
             **more,
         }
@@ -217,11 +214,7 @@ class _Generated(Function):
             walk = Walk(plan, tensors[0])
             arrays = walk.arrays(backward=False)
             forward = Pass(walk, arrays, given)
-            if plan.start.given:
-                for state, part in zip(walk.states, given.start, strict=True):
-                    state[: len(part)] = part
-            else:
-                forward.run("start_forward", walk.leaves)
+            forward.run("start_forward", walk.leaves)
             forward.run("sources_forward", walk.leaves, SOURCE)
             for rows in walk.levels:
                 forward.run("nodes_forward", rows)
@@ -274,7 +267,7 @@ def _gradients(
         dstate=dstates,
         dinputs=dinputs,
         dinput_rows=plan.input_rows,
-        dstart_inputs=() if plan.start.given else dstart,
+        dstart_inputs=dstart,
         acc=accumulated,
         zeros=torch.zeros(plan.recurrence.size, **walk.options),
         out=order,
@@ -286,10 +279,7 @@ def _gradients(
         backward.run("nodes_backward", rows)
     backward.run("inputs_backward", walk.inner)
     backward.run("sources_backward", walk.leaves, SOURCE)
-    if plan.start.given:
-        dstart = [part[: plan.schedule.num_leaves] for part in dstates]
-    else:
-        backward.run("start_backward", walk.leaves)
+    backward.run("start_backward", walk.leaves)
     for (array, number), (first, width) in passes.accumulators.items():
         to = (dinputs if array == "dinputs" else dconstants)[number]
         if to is not None and (array == "dconstants" or to.dim() == 1):
