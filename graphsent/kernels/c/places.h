@@ -17,23 +17,23 @@ struct places {
 
 // The size of all arrays.
 static int64_t size_of_places(const struct walk *w, int64_t inner) {
-  return w->count * (2 + 5 * inner + w->num_starts);
+  return COUNT * (2 + 5 * inner + w->num_starts);
 }
 
 // Divides the memory.
 static struct places places_of(const struct walk *w, int64_t inner) {
   struct places p = {.pair_ends = w->places};
-  p.pair_starts = p.pair_ends + w->count;
-  p.pair_of = p.pair_starts + w->count * inner;
-  p.earlier = p.pair_of + w->count * inner;
-  p.link_rows = p.earlier + w->count * (inner + 1);
-  p.link_sources = p.link_rows + w->count * inner;
-  p.known = p.link_sources + w->count * inner;
+  p.pair_starts = p.pair_ends + COUNT;
+  p.pair_of = p.pair_starts + COUNT * inner;
+  p.earlier = p.pair_of + COUNT * inner;
+  p.link_rows = p.earlier + COUNT * (inner + 1);
+  p.link_sources = p.link_rows + COUNT * inner;
+  p.known = p.link_sources + COUNT * inner;
   return p;
 }
 
 static int64_t number_of_pairs(const struct walk *w) {
-  return w->count ? w->places[w->count - 1] : 0;
+  return COUNT ? w->places[COUNT - 1] : 0;
 }
 
 static int64_t first_pair(const struct places *p, int64_t slot) {
@@ -43,13 +43,13 @@ static int64_t first_pair(const struct places *p, int64_t slot) {
 static void find_places(const struct walk *w, int64_t inner) {
   struct places p = places_of(w, inner);
   int64_t pairs = 0;
-  for (int64_t n = 0; n < w->count * w->num_starts; n++) p.known[n] = -1;
-  for (int64_t k = 0; k < w->count; k++) {
+  for (int64_t n = 0; n < COUNT * w->num_starts; n++) p.known[n] = -1;
+  for (int64_t k = 0; k < COUNT; k++) {
     int64_t links = 0, *known = p.known + k * w->num_starts;
     for (int64_t row = 0; row < inner; row++) {
-      const int64_t source = w->source[row * w->count + k];
+      const int64_t source = w->source[row * COUNT + k];
       p.earlier[k * (inner + 1) + row] = links;
-      p.pair_of[row * w->count + k] = -1;
+      p.pair_of[row * COUNT + k] = -1;
       if (source == w->num_nodes) continue;
       if (source >= w->num_leaves) {
         p.link_rows[k * inner + links] = row;
@@ -61,7 +61,7 @@ static void find_places(const struct walk *w, int64_t inner) {
         p.pair_starts[pairs] = start;
         known[start] = pairs++;
       }
-      p.pair_of[row * w->count + k] = known[start];
+      p.pair_of[row * COUNT + k] = known[start];
     }
     p.earlier[k * (inner + 1) + inner] = links;
     for (int64_t pair = first_pair(&p, k); pair < pairs; pair++, links++) {

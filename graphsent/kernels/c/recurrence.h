@@ -4,11 +4,10 @@
 
 struct walk {
   int64_t num_levels, num_leaves, num_starts, num_nodes, num_edges, num_threads;
-  int64_t count;  // slots per node; 0 without slots
-  int64_t keep;   // whether a backward pass follows, which needs `kept`
+  int64_t keep;  // whether a backward pass follows, which needs `kept`
   int64_t kept_size, places_size, workspace_size;  // in numbers
   const int64_t *level_ends;  // (1 + num_levels) ordinal after the last one of each level
-  const int64_t *source;      // (inner * count) ordinal of the node in each slot, or num_nodes;
+  const int64_t *source;      // (inner * COUNT) ordinal of the node in each slot, or num_nodes;
                               // (edges) ordinal of the source of each edge
   const int64_t *first_edge;  // (inner + 1) the beginning of the edges to a node
   const int64_t *leaf_rows;   // (num_leaves) their rows in the start; NULL if each has its own

@@ -82,7 +82,7 @@ class Products:
     def _from_pairs(self, value: Value, stride: str) -> str:
         """Initializes sums with the products of the states of level 0."""
         name = f"pairs{value.number}"
-        self.layout.arrays["FORWARD"][name] = f"w->count * s->pairs_a_slot * {stride}"
+        self.layout.arrays["FORWARD"][name] = f"COUNT * s->pairs_a_slot * {stride}"
         slots = sorted({term.rows.data[1] for term in value.data if self.layout.of_slot(term)})
         return (
             f"static const int slots[] = {{{', '.join(map(str, slots))}}};\n"

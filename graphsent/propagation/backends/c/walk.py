@@ -35,7 +35,6 @@ class _Call:
         walk.num_levels, walk.num_leaves = schedule.num_levels - 1, schedule.num_leaves
         walk.num_starts, walk.num_nodes = len(given.start[0]), schedule.num_nodes
         walk.num_edges, walk.num_threads = schedule.num_edges, threads_for(schedule.num_inner)
-        walk.count = 0 if slots is None else slots.count
         source = schedule.source if slots is None else slots.source
         ends, leaf_rows = torch.from_numpy(schedule.ends), plan.start.rows
         first_edge = schedule.first_edge if slots is None else None
