@@ -14,7 +14,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["atomic_path", "leftovers", "named", "recover", "sha256"]
+from graphsent.errors import DataError
+
+__all__ = ["atomic_path", "full_path", "leftovers", "named", "recover", "sha256"]
 
 _LEFTOVERS = (
     re.compile(r"\.(?P<process>[0-9]{1,18})-(?P<name>.+)"),
@@ -88,6 +90,24 @@ def recover(path: Path, *, alone: bool = False) -> None:
             os.replace(leftover, path)  # killed between two renames
         else:
             shutil.rmtree(leftover, ignore_errors=True)
+
+
+def full_path(path: str | os.PathLike[str]) -> str:
+    """The absolute path of a data file, by which it is known to a run.
+
+    Links to files are kept: suffixes determine formats, and files of the Hugging Face Hub or of DVC
+    are links to others without. A pipe of the shell even links to a path that does not exist. Links
+    to directories are resolved, so that a file has one path however it is given.
+
+    Raises:
+        DataError: It is not a path.
+    """
+    try:
+        full = Path(path).expanduser()
+        full.resolve()  # raises errors about the last part
+        return str(full.parent.resolve() / full.name)
+    except (OSError, RuntimeError, ValueError) as error:  # circular links, no home directory, NUL
+        raise DataError(f"{str(path)!r} is not a path: {error}") from None
 
 
 def sha256(path: Path) -> str:

@@ -7,16 +7,15 @@ import platform
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 import torch
 
 import graphsent
 from graphsent._dgl import dgl
+from graphsent._files import full_path
 from graphsent._own import is_own
 from graphsent.contextual import Encoder
-from graphsent.errors import DataError
 from graphsent.models import Model, model_class
 from graphsent.parsing import TreeSource, load_parser
 from graphsent.tasks import (
@@ -201,12 +200,12 @@ def resolved(config: RunConfig) -> RunConfig:
         config,
         task_options=_task_options(config, task),
         data_dir=str(resolve_data_dir(config.data_dir).resolve()) if task.corpora else None,
-        parses_dir=config.parses_dir and _full_path(config.parses_dir),
+        parses_dir=config.parses_dir and full_path(config.parses_dir),
         tree_kind=config.tree_kind or model_class(config.model).tree_kind,
         parser=config.parser and config.load_parser().source.parser,
-        vectors=tuple(map(_full_path, config.vectors)),
+        vectors=tuple(map(full_path, config.vectors)),
         inputs=replace(
-            config.inputs, encoder=config.inputs.encoder and _full_path(config.inputs.encoder)
+            config.inputs, encoder=config.inputs.encoder and full_path(config.inputs.encoder)
         ),
     )
 
@@ -268,15 +267,6 @@ def _tree_source(config: RunConfig) -> TreeSource:
     if config.trees is not None:
         return load_parser(f"shape:{config.trees}", kind).source
     return TreeSource(kind)
-
-
-def _full_path(path: str) -> str:
-    try:
-        full = Path(path).expanduser()
-        full.resolve()  # raises the errors below
-        return str(full.absolute())  # keeps links, since suffixes determine formats
-    except (OSError, RuntimeError, ValueError) as error:  # symlink loop, no home directory, NUL
-        raise DataError(f"{path!r} is not a path: {error}") from None
 
 
 def _describe_sizes(model: str, sizes: Mapping[str, int], num_words: int) -> str:

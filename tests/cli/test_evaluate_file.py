@@ -138,6 +138,10 @@ def test_changed_files_are_named_once(tmp_path, capsys):
     assert main(["evaluate", f"{tmp_path}/runs"]) == 0
     expected = f"graphsent evaluate: changed since training: {os.path.realpath(test)}\n"
     assert capsys.readouterr().err == expected
+    (tmp_path / "link").symlink_to(tmp_path)
+    for same in ("runs/../test.tsv", "link/test.tsv"):
+        assert main(["evaluate", f"{tmp_path}/runs", f"--test={tmp_path}/{same}"]) == 0
+        assert capsys.readouterr().err == expected
     (tmp_path / "runs" / "seed-0" / "results.json").write_text("{")
     assert main(["evaluate", f"{tmp_path}/runs/seed-0"]) == 0
     assert not capsys.readouterr().err

@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
+from graphsent._files import full_path
 from graphsent._names import unknown
 from graphsent.errors import DataError
 from graphsent.tasks.corpus import SPLITS
@@ -55,7 +56,7 @@ class OwnOptions:
             value = getattr(self, name)
             value = [value] if isinstance(value, str) else value
             _require(name, value, _are_strings(value), "a list of names")
-            self._set(name, tuple(map(_full, value) if name.endswith("trees") else value))
+            self._set(name, tuple(map(full_path, value) if name.endswith("trees") else value))
         for name in _STRINGS:
             value = getattr(self, name)
             _require(name, value, value is None or isinstance(value, str), "a string")
@@ -136,21 +137,10 @@ def _files(name: str, value: Any) -> str | dict[str, str] | None:
     if value is None:
         return None
     if isinstance(value, str | Path):
-        return str(value) and _full(value)
+        return str(value) and full_path(value)
     is_map = isinstance(value, Mapping) and value and _are_strings([*value, *value.values()])
     _require(name, value, is_map, "a file, or a file for each label")
-    return {label.strip(): _full(path) for label, path in value.items()}
-
-
-def _full(path: str | Path) -> str:
-    try:
-        full = Path(path).expanduser()
-        full.resolve()  # raises the errors below
-        # Links are kept: suffixes determine formats, and files of the Hugging Face Hub or of DVC
-        # are links to others without. A pipe of the shell even links to a path that does not exist.
-        return str(full.absolute())
-    except (OSError, RuntimeError, ValueError) as error:  # circular links, no home directory, NUL
-        raise DataError(f"{str(path)!r} is not a path: {error}") from None
+    return {label.strip(): full_path(path) for label, path in value.items()}
 
 
 def _are_strings(values: Any) -> bool:
