@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 
 from graphsent.errors import DataError
 
-__all__ = ["LIMIT_VARIABLE", "UNREADABLE", "check_unpacked", "open_gzip"]
+__all__ = ["LIMIT_VARIABLE", "UNREADABLE", "check_unpacked", "is_gzipped", "open_gzip"]
 
 LIMIT_VARIABLE = "GRAPHSENT_MAX_UNPACKED"
 # Raised for damaged archives; RuntimeError for a missing password or compression method.
@@ -22,6 +22,11 @@ _DEFAULT = 1 << 30
 _USUAL_RATIO = 20  # text compresses 3 to 10 times, a zip bomb about 1000 times
 _UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
 _BUFFER_BYTES = 1 << 20
+
+
+def is_gzipped(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is gzipped, judged by its name."""
+    return os.fspath(path).lower().endswith(".gz")
 
 
 def open_gzip(path: Path) -> BinaryIO:

@@ -26,7 +26,7 @@ __all__ = ["run"]
 def run(arguments: Any) -> None:
     """Writes the trees."""
     _check(arguments)
-    kind = "dependency" if arguments.out.endswith(CONLLU) else "constituency"
+    kind = "dependency" if arguments.out.lower().endswith(CONLLU) else "constituency"
     import_from_here(arguments.parser)
     parser = load_parser(arguments.parser, kind, arguments.num_threads)
     source = name_of(arguments.file)

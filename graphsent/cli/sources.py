@@ -10,13 +10,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from graphsent._unpacking import open_gzip
+from graphsent._unpacking import is_gzipped, open_gzip
 from graphsent.errors import DataError
 from graphsent.tasks.own.lines import UTF8, decoded_lines, with_line_ends
 from graphsent.trees.records import Line, Readable
 
 __all__ = [
-    "CONLLU",
     "STDIN",
     "Source",
     "is_conllu",
@@ -31,7 +30,6 @@ Source = str | tuple[str, ...]
 """A file, ``-`` for standard input, or texts."""
 
 STDIN = "standard input"
-CONLLU = (".conllu", ".conllu.gz")
 _FEW_TABS = 2  # of a number as a label and two sentences; CoNLL-U has nine
 
 
@@ -58,7 +56,7 @@ def opened(path: Source) -> Iterator[Readable]:
         lines = (" ".join(text.split()) + "\n" for text in path)
         yield io.BytesIO("".join(lines).encode("utf-8", "surrogateescape"))
         return
-    open_file = open_gzip if path.endswith(".gz") else partial(Path.open, mode="rb")
+    open_file = open_gzip if is_gzipped(path) else partial(Path.open, mode="rb")
     try:
         stream = open_file(Path(path))
     except OSError as error:

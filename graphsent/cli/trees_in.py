@@ -5,13 +5,15 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from graphsent.cli.sources import CONLLU, Source, is_conllu, name_of, source_lines, without_label
+from graphsent.cli.sources import Source, is_conllu, name_of, source_lines, without_label
 from graphsent.cli.tables_in import table_format, texts_in_table
 from graphsent.errors import GraphsentError
 from graphsent.sentences import Sentence
 from graphsent.tasks.own.lines import UTF8
+from graphsent.tasks.own.reader import format_by_name
 from graphsent.trees import DependencyTree, Tree
 from graphsent.trees.errors import EmptySentence, ExtraCloseBracket, TreeError, UnclosedTree
 from graphsent.trees.recognition import begins_as_tree, may_be_tree
@@ -102,7 +104,7 @@ def _given(
     if isinstance(path, str):
         is_certain = bool(reading.columns) or side is not None
         form, pieces = table_format(path, pieces, is_certain=is_certain)
-        is_conllu = path.endswith(CONLLU) and expected != "text"
+        is_conllu = format_by_name(Path(path)) == "conllu" and expected != "text"
     if path == "-" and form is None and expected != "text":
         is_conllu, pieces = _recognized(pieces, trees=only_trees)
     if is_conllu:

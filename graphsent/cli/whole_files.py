@@ -5,10 +5,10 @@ from __future__ import annotations
 import itertools
 import sys
 from collections.abc import Callable, Collection, Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 from graphsent.cli.sources import (
-    CONLLU,
     STDIN,
     is_conllu,
     label_before_tree,
@@ -19,6 +19,7 @@ from graphsent.cli.tables_in import lines_of_table
 from graphsent.errors import DataError
 from graphsent.sentences import Sentence
 from graphsent.tasks.own.lines import UTF8
+from graphsent.tasks.own.reader import format_by_name
 from graphsent.trees import DependencyTree, Tree, parse_conllu, parse_trees, read_conllu
 from graphsent.trees.errors import TreeError
 from graphsent.trees.recognition import may_be_tree
@@ -43,7 +44,7 @@ def trees_from(path: str) -> Sequence[Tree | DependencyTree]:
         TreeError: A tree is malformed; file, line and column are named.
         DataError: The file cannot be read, or is not valid UTF-8.
     """
-    if path != "-" and path.endswith(CONLLU):
+    if format_by_name(Path(path)) == "conllu":
         return read_conllu(path)
     text, source = (_standard_input() if path == "-" else read_text(path)), name_of(path)
     lines = text.split("\n")
@@ -89,7 +90,7 @@ def sentences_from(
         DataError: The file cannot be read, or is not valid UTF-8.
     """
     if path != "-":
-        if path.endswith(CONLLU):
+        if format_by_name(Path(path)) == "conllu":
             return read_conllu(path)
         rows = lines_of_table(path, UTF8)
         text = read_text(path) if rows is None else _joined(rows)

@@ -15,6 +15,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from graphsent._files import atomic_path, named
 from graphsent._locks import locked
+from graphsent._unpacking import is_gzipped
 from graphsent.errors import DataError, GraphsentError
 from graphsent.parsing.errors import UnparsedSentence
 from graphsent.parsing.parser import Parser
@@ -210,7 +211,7 @@ def _labelled(line: TextLine) -> str:
 
 
 def _check_name(path: Path, kind: str) -> None:
-    is_conllu = path.name.endswith(CONLLU)
+    is_conllu = path.name.lower().endswith(CONLLU)
     if is_conllu != (kind == "dependency"):
         expected = "*.conllu or *.conllu.gz" if not is_conllu else "another name than *.conllu"
         raise DataError(f"{path}: expected {expected} for {kind} trees")
@@ -296,7 +297,7 @@ def _clear(partial: Path) -> None:
 
 def _finish(path: Path, complete: Path) -> None:
     is_new = not path.is_symlink() and (path.is_file() or not path.exists())
-    if is_new and path.suffix != ".gz":
+    if is_new and not is_gzipped(path):
         os.replace(complete, path)
         return
     with complete.open(encoding="utf-8", newline="") as file:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from graphsent._files import atomic_path
-from graphsent._unpacking import open_gzip
+from graphsent._unpacking import is_gzipped, open_gzip
 from graphsent.errors import DataError
 from graphsent.trees.errors import UndecodableText, UnwritableTree
 
@@ -74,7 +74,7 @@ def text_pieces(
 
 def _opened(path: Path) -> BinaryIO:
     try:
-        return open_gzip(path) if path.suffix == ".gz" else path.open("rb")
+        return open_gzip(path) if is_gzipped(path) else path.open("rb")
     except OSError as error:
         raise _unreadable(error, path) from error
 
@@ -116,7 +116,7 @@ def write_text(
     """
     try:
         with atomic_path(path) as temporary, temporary.open("wb") as file:
-            if temporary.suffix == ".gz":
+            if is_gzipped(temporary):
                 with gzip.GzipFile("", "wb", fileobj=file, mtime=0) as zipped:
                     _write_pieces(zipped, pieces, encoding)
             else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import os
@@ -142,6 +143,22 @@ def test_a_file_in_utf16_is_one_error(words, tmp_path, capsys):
     assert main(["predict", words, str(path)]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert "text.txt:1:1: a UTF-16 byte-order mark: expected UTF-8, or the encoding" in line
+
+
+def test_gzipped_data(words, tmp_path, capsys):
+    data = gzip.compress(b"the film\ngood\n" * 9)
+    path = tmp_path / "text.txt"
+    path.write_bytes(data)
+    assert main(["predict", words, str(path)]) == 2
+    assert capsys.readouterr().err == (
+        f"graphsent predict: {path}: gzipped data: expected text, or a file named *.gz\n"
+    )
+    named = tmp_path / "TEXT.TXT.GZ", tmp_path / "TREE.CONLLU.GZ"
+    named[0].write_bytes(data)
+    named[1].write_bytes(gzip.compress(CONLLU.partition("\n\n")[0].encode()))
+    for path, expected in zip(named, (["the film", "good"] * 9, ["the film"]), strict=True):
+        assert main(["predict", words, str(path)]) == 0
+        assert texts(capsys.readouterr().out) == expected
 
 
 def test_nul_characters_are_bad(words, tmp_path, capsys):

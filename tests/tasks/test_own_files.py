@@ -249,6 +249,16 @@ def test_a_wrong_encoding(write):
         ("a.json.gz", '\n [{"label": 1, "text": "x"}]', "a JSON array: expected one JSON object"),
         ("a.csv", "label,text\npos,good\n".encode("utf-16"), "a UTF-16 byte-order mark"),
         ("a", b"\xfe\xff" + "pos\tgood\n".encode("utf-16-be"), "a UTF-16 byte-order mark"),
+        (
+            "a.tsv",
+            gzip.compress(b"pos\tgood\n" * 10, mtime=0),
+            "gzipped data: expected text, or a file",
+        ),
+        (
+            "a.csv",
+            gzip.compress(b"label,text\n" * 10, mtime=0),
+            "gzipped data: expected text, or a file",
+        ),
         ("a.tsv", "pos\tgood\rneg\tbad\r", "lines end in carriage returns alone"),
         ("a.csv", "label,text\rpos,good\r", "lines end in carriage returns alone"),
     ],

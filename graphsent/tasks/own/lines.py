@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Iterator
 from pathlib import Path
 
-from graphsent._unpacking import open_gzip
+from graphsent._unpacking import is_gzipped, open_gzip
 from graphsent.errors import DataError
 from graphsent.trees.errors import UndecodableText
 from graphsent.trees.records import Line, Readable, lines_of
@@ -17,6 +17,7 @@ __all__ = ["UTF8", "decoded_lines", "lines_in", "with_line_ends"]
 UTF8 = "utf-8"
 _MARKS_OF_UTF16 = ("0xFF", "0xFE")  # how its byte-order mark of two bytes begins
 _UNDECODABLE = "\ufffd"
+_GZIPPED = "\x1f" + _UNDECODABLE  # how gzipped data begin
 
 
 def lines_in(path: Path, encoding: str) -> Iterator[list[Line]]:
@@ -29,7 +30,7 @@ def lines_in(path: Path, encoding: str) -> Iterator[list[Line]]:
     try:
         if path.is_fifo():  # it may have no writer, and is empty when read again
             raise DataError(f"cannot read {path}: it is a pipe, but files are read more than once")
-        stream = open_gzip(path) if path.suffix == ".gz" else path.open("rb")
+        stream = open_gzip(path) if is_gzipped(path) else path.open("rb")
     except OSError as error:
         raise DataError(f"cannot read {path}: {error.strerror}") from None
     with stream:
@@ -52,12 +53,18 @@ def with_line_ends(pieces: Iterator[list[Line]], source: str) -> Iterator[list[L
     yield from itertools.chain(first, pieces)
 
 
-def _is_utf16(line: Line) -> bool:
-    """Whether an undecodable line begins with a byte-order mark of UTF-16."""
+def _check_beginning(line: Line, source: str) -> None:
+    """Raises a DataError if an undecodable first line begins as no text in UTF-8 does."""
     if not isinstance(line.error, UndecodableText):
-        return False
+        return
     is_marked = line.error.message.startswith(_MARKS_OF_UTF16)
-    return is_marked and line.text.startswith(2 * _UNDECODABLE)
+    if is_marked and line.text.startswith(2 * _UNDECODABLE):
+        raise DataError(
+            f"{source}:1:1: a UTF-16 byte-order mark: expected UTF-8, or the encoding by name "
+            "(--encoding utf-16)"
+        )
+    if line.text.startswith(_GZIPPED):
+        raise DataError(f"{source}: gzipped data: expected text, or a file named *.gz")
 
 
 def decoded_lines(stream: Readable, source: str, encoding: str) -> Iterator[list[Line]]:
@@ -74,14 +81,12 @@ def decoded_lines(stream: Readable, source: str, encoding: str) -> Iterator[list
 
     Raises:
         DataError: The stream cannot be read, there is no such encoding, bytes are invalid in an
-            encoding other than UTF-8, or the stream is in UTF-16 but expected to be in UTF-8.
+            encoding other than UTF-8, or the stream is in UTF-16 or gzipped, but expected to be in
+            UTF-8.
     """
     for lines in lines_of(_in_utf8(stream, source, encoding), source):
-        if lines and lines[0].number == 1 and _is_utf16(lines[0]):
-            raise DataError(
-                f"{source}:1:1: a UTF-16 byte-order mark: expected UTF-8, or the encoding by name "
-                "(--encoding utf-16)"
-            )
+        if lines and lines[0].number == 1:
+            _check_beginning(lines[0], source)
         yield [_checked(line, source) for line in lines]
 
 
