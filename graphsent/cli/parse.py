@@ -59,7 +59,8 @@ def run(arguments: Any) -> None:
             raise KeyboardInterrupt(f"interrupted; {done}") from None
     seconds = time.perf_counter() - start
     before = f" ({outcome.before:,} of them before)" if outcome.before else ""
-    print(f"parsed {outcome.lines:,} lines in {seconds:.1f} s{before}; wrote {arguments.out}")
+    done = f"parsed {outcome.lines:,} lines in {seconds:.1f} s{before}; wrote {arguments.out}"
+    print(done, file=sys.stderr)  # trees may go to standard output, by --out /dev/stdout
     if outcome.bad:
         raise FailedError(f"{outcome.bad:,} of {outcome.lines:,} lines have no tree")
 

@@ -7,6 +7,7 @@ import itertools
 import json
 import os
 import shutil
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -75,8 +76,11 @@ class _State:
 
 
 def partial_path(path: str | os.PathLike[str]) -> Path:
-    """The directory beside a file that holds its completed part until all of it is complete."""
-    path = Path(path)
+    """The directory beside a file that holds its completed part until all of it is complete.
+
+    It is beside the target of a link: links such as ``/dev/stdout`` are where nobody may write.
+    """
+    path = Path(os.path.realpath(path) if os.path.islink(path) else path)
     return path.with_name(f".{path.name}.parsing")
 
 
@@ -119,10 +123,8 @@ def write_parses(
     """
     path = Path(path)
     _check_name(path, parser.source.kind)
-    partial = partial_path(path)
-    partial.mkdir(parents=True, exist_ok=True)
-    message = f"{path}: another process is writing it"
-    with locked(partial, DataError(message)), _removed_without_batches(partial):
+    busy = DataError(f"{path}: another process is writing it")
+    with _part_of(path) as partial, locked(partial, busy), _removed_without_batches(partial):
         if overwrite:
             _clear(partial)
         state = _resumed(partial, {**parser.source._asdict(), "split": split})
@@ -265,6 +267,18 @@ def _skipped(lines: Iterator[TextLine], state: _State, path: Path) -> Any:
 def _bytes_of(line: TextLine) -> bytes:
     text = f"{line.number}\t{line.label}\t{line.text}\n"
     return text.encode("utf-8", "surrogatepass")
+
+
+@contextmanager
+def _part_of(path: Path) -> Iterator[Path]:
+    """Creates the directory of the completed part; that of a pipe or device does not last."""
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        with tempfile.TemporaryDirectory() as directory:
+            yield Path(directory)
+        return
+    partial = partial_path(path)
+    partial.mkdir(parents=True, exist_ok=True)
+    yield partial
 
 
 @contextmanager
