@@ -32,6 +32,7 @@ from graphsent.training import (
     summary,
 )
 from graphsent.training.directory import changed_files
+from graphsent.training.evaluation import as_predicted
 from graphsent.training.figures import figures
 
 __all__ = ["run"]
@@ -83,6 +84,8 @@ def _judge(path: Path, arguments: Any, *, several: bool) -> dict[str, Any]:
     task, data = config.load_data(
         arguments.data_dir, (arguments.split,), model.label_names, held_out=run.read_splits()
     )
+    if config.task == "own":
+        data = as_predicted(data, model)
     _check_targets(arguments, data.source.paths())
     if arguments.test is not None:
         _check_pairs(model, data.splits[arguments.split], arguments.test)

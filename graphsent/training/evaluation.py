@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 import torch
 
 from graphsent.models import Model
 from graphsent.models.base.inference import evaluating
+from graphsent.models.base.reading import ReadsWords
 from graphsent.shards import ShardedExamples
-from graphsent.tasks import Task
+from graphsent.tasks import Task, TaskData
 
-__all__ = ["evaluate"]
+__all__ = ["as_predicted", "evaluate"]
 
 
 class Report(Protocol):
@@ -21,6 +23,21 @@ class Report(Protocol):
     def update(self, outputs: torch.Tensor, batch: Any, /) -> None:
         """Adds the outputs of the model for a batch, and the batch."""
         ...
+
+
+def as_predicted(data: TaskData, model: Model) -> TaskData:
+    """Own data with the words that the model would read in predictions.
+
+    If train holds trees, its words may be escaped as in the Penn Treebank, and those of dev or test
+    in raw text are not. The words of train are those that the model knows.
+    """
+    if not isinstance(model, ReadsWords):
+        return data
+    splits = {
+        split: examples if split == "train" else list(map(model.as_tokenized, examples))
+        for split, examples in data.splits.items()
+    }
+    return replace(data, splits=splits)
 
 
 def evaluate(

@@ -46,6 +46,7 @@ from graphsent.training.building import (
 from graphsent.training.config import RunConfig
 from graphsent.training.devices import trainer_devices
 from graphsent.training.errors import TrainingError
+from graphsent.training.evaluation import as_predicted
 from graphsent.training.inputs import InputOptions
 from graphsent.training.loggers import check_logger
 from graphsent.training.optimizers import encoder_parameters, word_tables
@@ -156,6 +157,8 @@ def prepare(
     model.init_scores(data.splits["train"])
     if model.tokenizer is not None:
         model.tokenizer = config.tokenizer or task.tokenizer
+    if config.task == "own" and not config.stream:
+        data = as_predicted(data, model)
     if model.tree_kind != WORDS:
         model.tree_source = _tree_source(config)
         if config.parser is not None:

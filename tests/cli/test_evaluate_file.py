@@ -94,6 +94,22 @@ def test_trees_of_the_file(tmp_path, capsys):
     assert "for evaluate, --test-trees FILE" in message
 
 
+def test_raw_text_for_a_model_of_escaped_words(tmp_path):
+    """`predict` reads a bracket as -LRB- if the model knows only that; `evaluate` does so, too."""
+    words = [("pos", "-LRB-"), ("neg", "-LSB-")] * 20
+    train = write(tmp_path / "train.trees", words, "({0} (X film) (X {1}))\n")
+    test = write(tmp_path / "test.tsv", [("pos", "film ("), ("neg", "film [")] * 5)
+    flags = [f"--train={train}", f"--dev={test}", f"--test={test}", *NBOW, "--epochs=9"]
+    assert main(["train", *flags, f"--out={tmp_path}/run"]) == 0
+    results = json.loads((tmp_path / "run" / "results.json").read_text())
+    _, judged = judge(tmp_path / "run")
+    predicted = tmp_path / "predicted.txt"
+    assert main(["predict", f"{tmp_path}/run", str(test), f"--out={predicted}"]) == 0
+    found = [line.partition("\t")[0] for line in predicted.read_text().splitlines()]
+    assert found == ["pos", "neg"] * 5
+    assert results["dev"]["accuracy"] == judged["metrics"]["accuracy"] == 1
+
+
 def _tree(text):
     first, second, third = text.split()
     return f"(S (A {first}) (B (C {second}) (D {third})))\n"

@@ -104,7 +104,21 @@ class ReadsWords(Model):
         With the tokenizer ``"treebank"``, words that are in the vocabulary only in their Penn
         Treebank escape are escaped: ``-LRB-`` for a bracket, ``\/`` for a slash.
         """
-        words = TOKENIZERS[self.tokenizer](text)
+        return self._in_known_form(TOKENIZERS[self.tokenizer](text))
+
+    def as_tokenized(self, example: Any) -> Any:
+        """A sentence of a corpus, or a pair, with the words of :meth:`tokenize`; a tree as it is.
+
+        A corpus in raw text has no escapes, but the model may know words from treebanks.
+        """
+        if isinstance(example, TreePair):
+            first, second = map(self.as_tokenized, example[:2])
+            return example._replace(first=first, second=second)
+        if not isinstance(example, Sentence):
+            return example
+        return Sentence(self._in_known_form(example.words), example.label)
+
+    def _in_known_form(self, words: list[str]) -> list[str]:
         if self.tokenizer != "treebank":
             return words
         return [
