@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from graphsent.parsing import Parser, TreeSource
-from graphsent.parsing.text import bracket_token
 from graphsent.trees import DependencyTree, Tree
+from graphsent.trees.escapes import bracket_token
 
 
 def flat(sentences):

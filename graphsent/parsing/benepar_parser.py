@@ -11,10 +11,11 @@ from graphsent._files import sha256
 from graphsent.parsing.errors import ParserError
 from graphsent.parsing.packages import imported
 from graphsent.parsing.parser import Parser, TreeSource, check_kind
-from graphsent.parsing.text import bracket_token, split_sentences
+from graphsent.parsing.text import split_sentences
 from graphsent.parsing.threads import torch_threads
 from graphsent.tokenizers import tokenize_treebank
 from graphsent.trees import Tree
+from graphsent.trees.escapes import bracket_token
 
 __all__ = ["load"]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from graphsent.parsing.errors import ParserError
 from graphsent.parsing.parser import KINDS, Parser, TreeSource, check_kind
-from graphsent.parsing.text import bracket_token
 from graphsent.tokenizers import TOKENIZERS
 from graphsent.trees import (
     SHAPES,
@@ -48,7 +47,7 @@ def load(shape: str, kind: str | None, num_threads: int | None) -> Parser:
             return None
         if kind == "dependency":
             return shaped_dependency_tree(words, shape)
-        tree = shaped_tree([bracket_token(word) for word in words], shape)
+        tree = shaped_tree(words, shape)
         return relabel(tree, lambda _: _LABEL)
 
     return Parser(TreeSource(kind, name, _VERSION), parse)

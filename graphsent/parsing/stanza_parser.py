@@ -9,9 +9,10 @@ from typing import Any
 from graphsent.parsing.errors import ParserError
 from graphsent.parsing.packages import imported
 from graphsent.parsing.parser import KINDS, Parser, TreeSource, check_kind
-from graphsent.parsing.text import bracket_token, word_token
+from graphsent.parsing.text import word_token
 from graphsent.parsing.threads import torch_threads
 from graphsent.trees import DependencyTree, Tree
+from graphsent.trees.escapes import bracket_token
 
 __all__ = ["load"]
 

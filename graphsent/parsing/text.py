@@ -7,9 +7,8 @@ from typing import Any
 
 from graphsent.trees import unescape
 
-__all__ = ["as_text", "bracket_token", "split_sentences", "word_token"]
+__all__ = ["as_text", "split_sentences", "word_token"]
 
-_BRACKETS = str.maketrans({"(": "-LRB-", ")": "-RRB-"})
 # English ones, without the final full stop. After other words, a full stop ends the sentence unless
 # a lower-case letter follows.
 _ABBREVIATIONS = (
@@ -37,18 +36,6 @@ def word_token(word: str) -> str:
         '1_000'
     """
     return "_".join(word.split())
-
-
-def bracket_token(word: str) -> str:
-    """A word as bracketed trees have it: parentheses are escaped as in the Penn Treebank.
-
-    Other characters are unchanged, as in the parses of the benchmark corpora.
-
-    Example:
-        >>> bracket_token(":-)"), bracket_token("[a]"), bracket_token("-LRB-")
-        (':--RRB-', '[a]', '-LRB-')
-    """
-    return word_token(word).translate(_BRACKETS)
 
 
 def split_sentences(texts: list[str]) -> list[list[str]]:

@@ -15,6 +15,7 @@ _CHARACTER_OF_ESCAPE = {
     r"\*": "*",
 }
 _ESCAPE_OF_CHARACTER = {character: escape for escape, character in _CHARACTER_OF_ESCAPE.items()}
+_OF_ROUND_BRACKETS = str.maketrans({each: _ESCAPE_OF_CHARACTER[each] for each in "()"})
 _ESCAPES = re.compile("|".join(map(re.escape, _CHARACTER_OF_ESCAPE)))
 
 
@@ -42,6 +43,18 @@ def escape(token: str) -> str:
     return "".join(_ESCAPE_OF_CHARACTER.get(character, character) for character in token)
 
 
+def bracket_token(word: str) -> str:
+    """A word as bracketed trees have it: parentheses are escaped as in the Penn Treebank.
+
+    Other characters are unchanged, as in the parses of the benchmark corpora.
+
+    Example:
+        >>> bracket_token(":-)"), bracket_token("[a]"), bracket_token("-LRB-")
+        (':--RRB-', '[a]', '-LRB-')
+    """
+    return "_".join(word.split()).translate(_OF_ROUND_BRACKETS)
+
+
 def as_label(name: str) -> str:
     """The label that stands for the name of a class in a bracketed tree.
 
@@ -49,4 +62,4 @@ def as_label(name: str) -> str:
         >>> as_label("very positive")
         'very_positive'
     """
-    return "_".join(name.replace("(", escape("(")).replace(")", escape(")")).split())
+    return bracket_token(name)

@@ -13,6 +13,7 @@ from typing import Any
 from graphsent._names import unknown
 from graphsent.errors import DataError
 from graphsent.trees.dependency import DependencyTree
+from graphsent.trees.escapes import bracket_token
 from graphsent.trees.tree import Tree, as_tree
 
 __all__ = ["SHAPES", "reshape", "shaped_dependency_tree", "shaped_tree"]
@@ -31,7 +32,7 @@ def shaped_tree(words: Sequence[str], shape: str, labels: Labels | None = None) 
     same tree.
 
     Args:
-        words: At least one word.
+        words: At least one word. Round brackets are escaped, as in trees by parsers.
         shape: One of :data:`SHAPES`.
         labels: Half-open word span -> label of the node; other labels are ``""``.
 
@@ -43,6 +44,7 @@ def shaped_tree(words: Sequence[str], shape: str, labels: Labels | None = None) 
         ( ( ( ( a) ( b)) ( c)) ( ( d) ( e)))
     """
     _check(words, shape)
+    words = list(map(bracket_token, words))
     labels = labels or {}
     split = _splits(words, shape)
     names: list[str] = []

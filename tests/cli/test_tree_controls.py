@@ -41,6 +41,24 @@ def test_a_control_is_trained_evaluated_and_predicts(toy_data, tmp_path, capsys)
     assert capsys.readouterr().out.endswith("\tthe film is good\n")
 
 
+def test_brackets_in_raw_text(tmp_path, capsys):
+    """Training and `predict` build the same trees over the same words."""
+    file, out = tmp_path / "my.tsv", tmp_path / "run"
+    file.write_text("a\tgood ( and/or\nb\tbad [ film\nb\tbad ) film\n" * 9)
+    files = [f"--train={file}", f"--dev={file}", "--split=0", "--trees=random", f"--out={out}"]
+    assert main(["train", *files, "--model=treelstm", "--hidden=4", "--epochs=1"]) == 0
+    config = RunConfig.load(out / "config.yaml")
+    loaded = load_pretrained(out / "model")
+    texts = ["good ( and/or", "bad [ film", "bad ) film"]
+    learned = config.load_data(splits=("train",))[1].splits["train"][:3]
+    for tree, found in zip(learned, loaded.parse(texts), strict=True):
+        assert list(found.words) == list(tree.words)
+        assert found.parents.tolist() == tree.parents.tolist()
+    capsys.readouterr()
+    assert main(["predict", str(out), str(file), "--unknown"]) == 0
+    assert not capsys.readouterr().err  # all words are known
+
+
 def _write(directory, tree):
     path = directory / "tree.txt"
     path.write_text(tree.replace("the (2 film)", "(2 the) (2 film)") + "\n")
