@@ -10,7 +10,6 @@ import torch
 
 from graphsent.models import Model
 from graphsent.models.base.inference import evaluating
-from graphsent.models.base.reading import ReadsWords
 from graphsent.shards import ShardedExamples
 from graphsent.tasks import Task, TaskData
 
@@ -31,8 +30,6 @@ def as_predicted(data: TaskData, model: Model) -> TaskData:
     If train holds trees, its words may be escaped as in the Penn Treebank, and those of dev or test
     in raw text are not. The words of train are those that the model knows.
     """
-    if not isinstance(model, ReadsWords):
-        return data
     splits = {
         split: examples if split == "train" else list(map(model.as_tokenized, examples))
         for split, examples in data.splits.items()

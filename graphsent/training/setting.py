@@ -157,8 +157,6 @@ def prepare(
     model.init_scores(data.splits["train"])
     if model.tokenizer is not None:
         model.tokenizer = config.tokenizer or task.tokenizer
-    if config.task == "own" and not config.stream:
-        data = as_predicted(data, model)
     if model.tree_kind != WORDS:
         model.tree_source = _tree_source(config)
         if config.parser is not None:
@@ -166,6 +164,8 @@ def prepare(
                 **model.tree_source._asdict(),
                 "examples_without_tree": num_without_tree(data),
             }
+    if config.task == "own" and not config.stream:
+        data = as_predicted(data, model)
     if is_own(config.model):
         check_model(config.model, model, task, data.splits["train"], config.training)
     options = chosen(model.config)

@@ -108,6 +108,12 @@ def test_raw_text_for_a_model_of_escaped_words(tmp_path):
     found = [line.partition("\t")[0] for line in predicted.read_text().splitlines()]
     assert found == ["pos", "neg"] * 5
     assert results["dev"]["accuracy"] == judged["metrics"]["accuracy"] == 1
+    out = f"--out={tmp_path}/shaped"
+    assert main(["train", *flags, "--model=treelstm", "--trees=left", "--hidden=4", out]) == 0
+    assert judge(tmp_path / "shaped", f"--page={tmp_path}/page.html")[0] == 0
+    page = (tmp_path / "page.html").read_text()
+    assert "-LSB-" in page
+    assert '"["' not in page
 
 
 def _tree(text):

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from graphsent.errors import GraphsentWarning, ModelError
+from graphsent.pairs import TreePair
 from graphsent.parsing import Parser, ParserError, TreeSource, as_parser, is_safe
 from graphsent.parsing.errors import UnparsedSentence
 from graphsent.parsing.names import shape_of
@@ -119,6 +120,21 @@ class RawText:
         if source is None or shape is None:
             return trees
         return [reshape(tree, shape, source.kind) for tree in trees]
+
+    def as_tokenized(self, example: Any) -> Any:
+        """An example of a corpus with the words that it would have as raw text in predictions.
+
+        A corpus in raw text has no escapes, but the model may know words from treebanks. Trees are
+        unchanged, except artificial ones over such words.
+        """
+        if isinstance(example, TreePair):
+            first, second = map(self.as_tokenized, example[:2])
+            return example._replace(first=first, second=second)
+        if self.tree_source is None or shape_of(self.tree_source.parser) is None:
+            return example
+        known = self._with_known_words(example)
+        # Random trees depend on the words.
+        return example if known is example else self.as_learned([known])[0]
 
     def _with_known_words(self, tree: Tree | DependencyTree) -> Tree | DependencyTree:
         if all(map(self.vocab.__getitem__, tree.words)):

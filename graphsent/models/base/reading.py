@@ -107,15 +107,9 @@ class ReadsWords(Model):
         return self._in_known_form(TOKENIZERS[self.tokenizer](text))
 
     def as_tokenized(self, example: Any) -> Any:
-        """A sentence of a corpus, or a pair, with the words of :meth:`tokenize`; a tree as it is.
-
-        A corpus in raw text has no escapes, but the model may know words from treebanks.
-        """
-        if isinstance(example, TreePair):
-            first, second = map(self.as_tokenized, example[:2])
-            return example._replace(first=first, second=second)
+        """See the base class; the words are those of :meth:`tokenize`."""
         if not isinstance(example, Sentence):
-            return example
+            return super().as_tokenized(example)
         return Sentence(self._in_known_form(example.words), example.label)
 
     def _in_known_form(self, words: list[str]) -> list[str]:
