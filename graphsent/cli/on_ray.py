@@ -18,7 +18,7 @@ from contextlib import redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 from typing import Any
 
-from graphsent._files import atomic_path, sha256
+from graphsent._files import atomic_path, full_path, sha256
 from graphsent.cli.request import Request, load_requested
 from graphsent.cli.usage import UsageError
 from graphsent.errors import DataError, FailedError, GraphsentError
@@ -56,10 +56,8 @@ def run_on_ray(command: str, form: str, request: Request, arguments: Any) -> Non
         raise UsageError("--out: expected a directory other than that of the input files")
     about = {"command": command, "format": form, "model": _digest(request.run or str(PACKAGED))}
     _check_out(out, {**about, **{name: getattr(arguments, name) for name in _LASTING}})
-    # Links are kept: suffixes determine formats.
     rows = [
-        {"shard": str(each.absolute()), "target": str(out / f"{each.name}.{form}")}
-        for each in shards
+        {"shard": full_path(each), "target": str(out / f"{each.name}.{form}")} for each in shards
     ]
     missing = [row for row in rows if not Path(row["target"]).exists()]
     if len(missing) < len(rows):

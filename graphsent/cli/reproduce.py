@@ -97,7 +97,8 @@ def _reproduce(
             raise UsageError(f"{flag}: {directory}: {error.strerror}") from None
     of_cpu = duration(sum(each.configuration.minutes for each in missing))
     print(
-        f"{counted(len(runs), 'run')}, {len(missing)} to do: about {of_cpu} of CPU time", flush=True
+        f"{counted(len(runs), 'run')}, {len(missing)} to do: about {of_cpu} on one CPU core",
+        flush=True,
     )
     for name, reason in impossible.items():
         print(f"{name}: cannot run: {reason}")

@@ -116,12 +116,11 @@ def test_kernels_declare_shared_memory_once():
     assert max(kernel.count("__shared__") for kernel in kernels) <= 2
 
 
-def check_on_gpu(cell, graph, feat, tolerance=1e-11, way="compiled", **extra):
+def check_on_gpu(cell, graph, feat, tolerance=1e-11, **extra):
     """Compares states and gradients with those of DGL's functions on the CPU."""
     expected = results(cell, graph, feat, engine="dgl", **extra)
     cell = copy.deepcopy(cell).cuda()
-    if way is not None:
-        assert cell.explain(graph).way == (way if graph.num_edges() else "levels")
+    assert cell.explain(graph).way == ("compiled" if graph.num_edges() else "levels")
     rows = feat.cuda() if isinstance(feat, torch.Tensor) else feat._replace(rows=feat.rows.cuda())
     extra = {name: [part.cuda() for part in parts] for name, parts in extra.items()}
     for one, other in zip(results(cell, graph, rows, **extra), expected, strict=True):
@@ -164,7 +163,7 @@ def test_functions_of_torch_on_a_gpu(name, kind):
     cell = kind({**POINTWISE, **OTHERS}[name], SIZE, SIZE, *more).double()
     graph = tree(30, 4)
     feat = torch.randn(graph.num_nodes(), SIZE, dtype=torch.float64)
-    check_on_gpu(cell, graph, feat, 1e-9, way=None)
+    check_on_gpu(cell, graph, feat, 1e-9)
 
 
 @needs_gpu
