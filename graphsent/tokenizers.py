@@ -64,13 +64,14 @@ def tokenize_treebank(text: str) -> list[str]:
     Punctuation and contractions are split off, and quotes become \`\` and ''. Brackets are not
     escaped. Text that is already tokenized in this way nearly always stays unchanged. The rules are
     those of Robert MacIntyre's treebank script, as implemented in NLTK, except that a '' by itself
-    stays a closing quote. Typographic quotes, dashes and ellipses are first converted to ASCII.
+    stays a closing quote, and that any whitespace counts as a space. Typographic quotes, dashes and
+    ellipses are first converted to ASCII.
 
     Example:
         >>> tokenize_treebank('They don\'t "support" it (yet).')
         ['They', 'do', "n't", '``', 'support', "''", 'it', '(', 'yet', ')', '.']
     """
-    text = _IN_SINGLE_QUOTES.sub(r" ` \1 ' ", text.translate(_ASCII))
+    text = _IN_SINGLE_QUOTES.sub(r" ` \1 ' ", _single_spaced(text).translate(_ASCII))
     for pattern, replacement in _TREEBANK:
         text = pattern.sub(replacement, text)
     return text.split()
@@ -88,7 +89,7 @@ def tokenize_tweet(text: str) -> list[str]:
         ['username', 'i', 'do', "n't", 'like', 'moondays', ':(', 'url', '&', 'you', '?']
     """
     words: list[str] = []
-    text = _AN_URL.sub(f" {_URL} ", text)
+    text = _AN_URL.sub(f" {_URL} ", _single_spaced(text))
     for token in _tweet_tokenizer().tokenize(text):
         if _A_USER.fullmatch(token):
             words.append(_USER)
@@ -104,6 +105,11 @@ TOKENIZERS: dict[str, Callable[[str], list[str]]] = {
     "whitespace": str.split,
 }
 """Tokenizers by name; "whitespace" splits at whitespace only."""
+
+
+def _single_spaced(text: str) -> str:
+    """The text with single spaces, which rules expect: a table may hold newlines, for instance."""
+    return " ".join(text.split())
 
 
 @functools.cache

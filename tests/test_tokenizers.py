@@ -62,8 +62,17 @@ PIECES = [*PIECES.split(" "), *"0$;()[]{}<>?!\n\té", "'S", "'ll", "N'T", "I'd",
 
 @given(st.lists(st.sampled_from(PIECES)).map("".join) | st.text(max_size=20))
 def test_the_rules_are_those_of_nltk(text):
+    text = " ".join(text.split())
     plain = tokenizers._IN_SINGLE_QUOTES.sub(r" ` \1 ' ", text.translate(tokenizers._ASCII))
     assert tokenize_treebank(text) == OfNLTK().tokenize(plain)
+
+
+@pytest.mark.parametrize("space", ["\n", "\t", "\u00a0", "  ", "\u3000"])
+@pytest.mark.parametrize("tokenizer", TOKENIZERS)
+def test_any_whitespace_counts_as_a_space(tokenizer, space):
+    text = "They don't say it's \"good\", but 555 1234"
+    tokenize = TOKENIZERS[tokenizer]
+    assert tokenize(text.replace(" ", space)) == tokenize(text)
 
 
 def test_the_examples_hold():
