@@ -131,6 +131,23 @@ def test_a_tree_outside_a_list_is_explained():
         RecNN(VOCAB, 2, 4).encode(TREES[0])
 
 
+class DataFrame:
+    """Iterates over the names of its columns, as that of pandas does."""
+
+    columns = ("text",)
+
+    def __iter__(self):
+        return iter(self.columns)
+
+
+@pytest.mark.parametrize("table", [{"text": ["good"]}, DataFrame()])
+def test_a_table_is_not_read_as_the_names_of_its_columns(table):
+    with pytest.raises(ModelError, match=r"of sentences, got a .*: choose one of its columns"):
+        NBoW(VOCAB, 2, 4).predict(table)
+    with pytest.raises(ModelError, match=r"of trees, got a .*: choose one of its columns"):
+        RecNN(VOCAB, 2, 4).encode(table)
+
+
 def test_unlabelled_brackets_are_read():
     predictions = NBoW(VOCAB, 2, 4).predict(["((good) (film))", "(0 (1 good) (1 film))"])
     first, second = (prediction.probabilities for prediction in predictions)

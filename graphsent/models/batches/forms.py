@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from graphsent.errors import DataError, GraphsentError, ModelError
@@ -37,8 +37,7 @@ def as_trees(
         ModelError: An input has another type, is malformed or cannot be parsed; or the two kinds of
             trees are mixed. The message gives the number of the input, from 1.
     """
-    if isinstance(inputs, str | Tree | DependencyTree) or not isinstance(inputs, Iterable):
-        raise ModelError(f"expected a list of trees, got one {type(inputs).__name__}: put it in []")
+    _check_several(inputs, "trees", str | Tree | DependencyTree)
     trees = list(inputs)
     types = set(map(type, trees))
     if any(all(issubclass(each, kind) for each in types) for kind in (Tree, DependencyTree)):
@@ -74,10 +73,7 @@ def as_sentences(
     Raises:
         ModelError: An input has another type or is malformed. The message gives its number, from 1.
     """
-    is_one = isinstance(inputs, str | Sentence | Tree | DependencyTree)
-    if is_one or not isinstance(inputs, Iterable):
-        kind = type(inputs).__name__
-        raise ModelError(f"expected a list of sentences, got one {kind}: put it in []")
+    _check_several(inputs, "sentences", str | Sentence | Tree | DependencyTree)
     sentences = []
     for number, each in enumerate(inputs, start=1):
         try:
@@ -103,6 +99,15 @@ def with_texts_parsed(
     for number, tree in zip(texts, trees, strict=True):
         found[number] = tree
     return found
+
+
+def _check_several(inputs: Any, what: str, one: Any) -> None:
+    """Raises a ModelError for a single input, or for a table, which iterates over column names."""
+    kind = type(inputs).__name__
+    if isinstance(inputs, one) or not isinstance(inputs, Iterable):
+        raise ModelError(f"expected a list of {what}, got one {kind}: put it in []")
+    if isinstance(inputs, Mapping) or hasattr(inputs, "columns"):  # of pandas
+        raise ModelError(f"expected a list of {what}, got a {kind}: choose one of its columns")
 
 
 def _one_tree(text: str, class_names: Collection[str]) -> Tree | None:
