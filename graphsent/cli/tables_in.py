@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from graphsent.errors import DataError
+from graphsent.tasks.own.columns import is_text_name
 from graphsent.tasks.own.examples import BadLine
 from graphsent.tasks.own.lines import lines_in
 from graphsent.tasks.own.reader import format_by_name
@@ -31,7 +32,8 @@ def is_table(path: str) -> bool:
 def table_format(path: str, pieces: Pieces, *, is_certain: bool) -> tuple[str | None, Pieces]:
     """The format of a table, and all of its lines; None if the lines are not those of a table.
 
-    The name of a file decides, but a file named ``*.tsv`` may also hold text without tabs. A table
+    The name of a file decides, but a file named ``*.tsv`` may also hold text without tabs, unless
+    this begins with a common name of a text column: then it is a table of one column. A table
     on standard input is JSON lines if it begins with a brace, else CSV.
 
     Args:
@@ -48,7 +50,9 @@ def table_format(path: str, pieces: Pieces, *, is_certain: bool) -> tuple[str | 
     if form == "tsv" and not is_certain:
         beginning: list[Line] = next(pieces, [])
         has_tab = any("\t" in line.text for line in beginning)
-        return form if has_tab else None, itertools.chain([beginning], pieces)
+        first = next((line.text for line in beginning if line.text.strip()), "")
+        is_a_table = has_tab or is_text_name(first)
+        return form if is_a_table else None, itertools.chain([beginning], pieces)
     return form, pieces
 
 

@@ -65,6 +65,7 @@ def test_columns_of_a_table_are_parsed(tmp_path, capsys):
         ("in.csv", 'review,id,stamp\na b,1,x\nc d,2,"y"\n'),
         ("in.jsonl", '{"text": "a b"}\n{"text": "c d"}\n'),
         ("in.tsv", "a b\nc d\n"),
+        ("one.tsv", "text\na b\nc d\n"),
     ],
 )
 def test_a_table_without_labels(name, text, tmp_path, capsys):

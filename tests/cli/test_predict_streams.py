@@ -284,6 +284,24 @@ def test_objects_that_are_read_as_text_are_noticed(words, capsys, monkeypatch):
     assert "JSON" not in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("columns", [[], ["--text-column=text"]])
+@pytest.mark.parametrize("suffix", ["tsv", "csv"])
+def test_a_table_of_one_column_has_a_header(words, suffix, columns, tmp_path, capsys):
+    path = tmp_path / f"rows.{suffix}"
+    path.write_text("Text\nthe film\ngood\n")
+    assert main(["predict", words, str(path), *columns]) == 0
+    assert texts(capsys.readouterr().out) == ["the film", "good"]
+
+
+def test_a_table_of_one_column_may_be_named(words, tmp_path, capsys):
+    path = tmp_path / "rows.tsv"
+    path.write_text("said\nthe film\ngood\t2\n")
+    assert main(["predict", words, str(path), "--text-column=said"]) == 1
+    captured = capsys.readouterr()
+    assert texts(captured.out) == ["the film", ""]
+    assert f"{path}:3: expected 1 columns, as in the first row, got 2" in captured.err
+
+
 def test_bad_rows_of_tab_separated_values(words, tmp_path, capsys):
     path = tmp_path / "rows.tsv"
     path.write_text("1\tthe film\nno label\n1\tgood\t2\n1\tgood\n")

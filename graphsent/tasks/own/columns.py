@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from graphsent._names import listed, nearest
 from graphsent.errors import DataError
 
-__all__ = ["Columns", "find_columns"]
+__all__ = ["Columns", "find_columns", "is_text_name"]
 
 _SHOWN = 30  # characters of a name in a message
 _MOST_LISTED = 20  # names in a message
@@ -112,6 +112,11 @@ def find_columns(
         twice = names[label] if label in texts else names[texts[0]]
         raise DataError(f"{where}: the column {twice!r} is named twice: expected different columns")
     return Columns(names, label, texts, has_header)
+
+
+def is_text_name(cell: str) -> bool:
+    """Whether a cell is a common name of a text column."""
+    return cell.strip().lower() in _TEXTS
 
 
 def _find(name: str, names: Sequence[str], where: str) -> int:

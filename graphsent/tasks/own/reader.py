@@ -121,7 +121,11 @@ def has_labels(table: OwnFile) -> bool:
     Raises:
         DataError: The file cannot be read.
     """
-    lines = itertools.chain.from_iterable(lines_in(table.path, table.encoding))
+    pieces = lines_in(table.path, table.encoding)
+    beginning = next(pieces, [])
+    if table.format() == "tsv" and not any("\t" in line.text for line in beginning):
+        return False  # one column
+    lines = itertools.chain(beginning, itertools.chain.from_iterable(pieces))
     find = finder(table.text_columns, table.label_column, True)
     try:
         next(READERS[table.format()](lines, str(table.path), find), None)

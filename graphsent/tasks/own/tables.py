@@ -44,7 +44,8 @@ class Row(NamedTuple):
 def read_tsv(lines: Iterable[Line], source: str, find: FindColumns) -> Iterator[Row | BadLine]:
     """Rows of tab-separated cells. Quotes have no special meaning.
 
-    Without a header, a row is ``label<TAB>text``.
+    Without a header, a row is ``label<TAB>text``. A table of one column needs a header, and holds
+    no labels.
     """
     columns = None
     for line in lines:
@@ -54,13 +55,16 @@ def read_tsv(lines: Iterable[Line], source: str, find: FindColumns) -> Iterator[
         elif line.text.strip():
             cells = line.text.split("\t")
             if columns is None:
-                if len(cells) == 1:
+                try:
+                    columns = find(cells, where=where, may_lack_header=True)
+                except DataError:
+                    if len(cells) > 1:
+                        raise
                     yield BadLine(line.number, f"{where}: {_no_tab(line.text)}")
                     continue
-                columns = find(cells, where=where, may_lack_header=True)
                 if columns.has_header:
                     continue
-            if len(cells) == 1:
+            if len(cells) == 1 < len(columns.names):
                 yield BadLine(line.number, f"{where}: {_no_tab(line.text)}")
             else:
                 yield _row(cells, columns, line.number, where)
