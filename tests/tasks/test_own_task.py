@@ -250,6 +250,9 @@ def test_a_model_of_trees_needs_trees(tsv, tmp_path):
     [
         ({}, "your own data need a training file"),
         ({"train": 3}, "train: expected a file, or a file for each label"),
+        ({"train": {"x": "a", "x ": "b"}}, "train: expected different labels of one line"),
+        ({"train": {" ": "a", "y": "b"}}, "train: expected different labels of one line"),
+        ({"train": {"a\tb": "a", "y": "b"}}, "train: expected different labels of one line"),
         ({"train": "a", "split": 0.5}, "split: expected a share below 0.5"),
         ({"train": "a", "split": float("nan")}, "split: expected a share"),
         ({"train": "a", "split_seed": -1}, "split_seed: expected an integer from 0"),

@@ -13,6 +13,7 @@ from graphsent._names import unknown
 from graphsent.errors import DataError
 from graphsent.tasks.corpus import SPLITS
 from graphsent.tasks.own.reader import INPUTS, OwnFile
+from graphsent.tasks.own.tables import is_label
 
 __all__ = ["OwnOptions"]
 
@@ -140,7 +141,10 @@ def _files(name: str, value: Any) -> str | dict[str, str] | None:
         return str(value) and full_path(value)
     is_map = isinstance(value, Mapping) and value and _are_strings([*value, *value.values()])
     _require(name, value, is_map, "a file, or a file for each label")
-    return {label.strip(): full_path(path) for label, path in value.items()}
+    labels = [label.strip() for label in value]
+    are_labels = all(map(is_label, labels)) and len(set(labels)) == len(labels)
+    _require(name, value, are_labels, "different labels of one line, without tabs")
+    return dict(zip(labels, map(full_path, value.values()), strict=True))
 
 
 def _are_strings(values: Any) -> bool:

@@ -17,7 +17,7 @@ from graphsent.tasks.own.columns import Columns, find_columns
 from graphsent.tasks.own.examples import BadLine
 from graphsent.trees.records import Line
 
-__all__ = ["READERS", "Row", "finder", "read_sentences"]
+__all__ = ["READERS", "Row", "finder", "is_label", "read_sentences"]
 
 _SHOWN = 40  # characters of a line in a message
 _DELIMITERS = ",;\t"
@@ -181,6 +181,11 @@ def finder(text_columns: Sequence[str], label_column: str | None, with_label: bo
     )
 
 
+def is_label(text: str) -> bool:
+    """Whether a text may be a label: one line, without tabs, that is not empty."""
+    return "\t" not in text and len(text.splitlines()) == 1
+
+
 def _row(cells: Sequence[str], columns: Columns, line: int, where: str) -> Row | BadLine:
     if len(cells) != len(columns.names):
         expected = f"{len(columns.names)} columns, as in the first row"
@@ -212,7 +217,7 @@ def _row_of_object(row: dict[str, Any], columns: Columns, line: int, where: str)
 def _checked(line: int, label: str | None, texts: list[str], where: str) -> Row | BadLine:
     if label == "":
         return BadLine(line, f"{where}: the label is empty: expected one")
-    if label is not None and ("\t" in label or len(label.splitlines()) > 1):
+    if label is not None and not is_label(label):
         return BadLine(
             line, f"{where}: expected a label of one line, without tabs, got {label!r:.40}"
         )
