@@ -75,6 +75,8 @@ def find_recurrence(
     if len(places) > 1 or any(device != like.device for _, device in places):
         return "parameters have different dtypes, or are not all on the device of the inputs"
     dtype = next(iter(places))[0] if places else like.dtype
+    if not dtype.is_floating_point:  # sums, quotients and comparisons may have another dtype
+        return f"its states are of {dtype}"
     recurrence = recurrence_of(cell, dtype, extra_widths, num_slots)
     if isinstance(recurrence, str):
         return recurrence

@@ -9,7 +9,7 @@ from torch import nn
 from torch.nn import functional
 
 from graphsent._dgl import dgl
-from graphsent.cells import TreeCell
+from graphsent.cells import CellError, TreeCell
 from graphsent.propagation import PropagationError
 
 SIZE = 6
@@ -162,6 +162,40 @@ def test_indices_of_maxima_are_not_traced(extreme, name):
     cell = Chosen()
     assert cell.explain(v_shape()).way == "levels"
     assert_as_in_dgl(cell, v_shape(), torch.randn(3, SIZE))
+
+
+INTEGERS = {
+    "depth": lambda h: h.amax(1) + 1,
+    "slots": lambda h: torch.maximum(h.amax(1), -h.amin(1)),
+    "mask": lambda h: torch.where(h.sum(1) > 0, h.amax(1), 7),
+}
+
+
+@pytest.mark.parametrize("name", INTEGERS)
+def test_states_that_are_integers(name):
+    class Counted(Summed):
+        def combine(self, children, x):
+            return (INTEGERS[name](children[0]),)
+
+    feat = torch.arange(3 * SIZE).view(3, SIZE)
+    of_leaves = feat[:2].unsqueeze(0)
+    expected = torch.cat((feat[:2], INTEGERS[name](of_leaves)))
+    assert torch.equal(Counted()(v_shape(), feat), expected)
+
+
+@pytest.mark.parametrize("dtype", [torch.int64, torch.int32, torch.bool])
+def test_functions_with_another_dtype_for_integers(dtype):
+    class Mean(Summed):
+        def combine(self, children, x):
+            return (children[0].mean(1),)
+
+    class Half(Summed):
+        def combine(self, children, x):
+            return (children[0].sum(1) / 2,)
+
+    for kind in (Mean, Half):
+        with pytest.raises(CellError, match="combine"):
+            kind()(v_shape(), torch.ones(3, SIZE, dtype=dtype))
 
 
 @needs_compiler
