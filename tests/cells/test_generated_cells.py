@@ -326,6 +326,21 @@ def test_parametrizations(name, monkeypatch):
     assert_same(cell, graph, feat, monkeypatch)
 
 
+def test_parametrized_weights_that_torch_caches():
+    cell = Nary(IN_FEATS, HIDDEN_FEATS).double()
+    for linear in (cell.W, cell.U):
+        parametrizations.weight_norm(linear)
+    graph = graphs_for(cell)["tree"]
+    feat = torch.randn(graph.num_nodes(), IN_FEATS, dtype=torch.float64)
+    found = []
+    for _ in range(2):
+        with parametrize.cached():  # the first call traces the cell
+            h = cell(graph, feat)
+            norm = cell.U.weight.square().sum()
+        found.append(torch.autograd.grad(h.square().sum() + norm, cell.parameters()))
+    torch.testing.assert_close(*found)
+
+
 @needs_compiler
 @pytest.mark.parametrize("kind", [torch.float32, torch.bfloat16, torch.float16])
 def test_autocast_runs_compiled_code_in_the_type_of_parameters(kind):

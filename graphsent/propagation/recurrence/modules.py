@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn.modules.module import _has_any_global_hook
+from torch.nn.utils import parametrize
 
 from graphsent.propagation.autocast import without_autocast
 from graphsent.propagation.recurrence.recurrence import Recurrence, linear_map, trace
@@ -179,6 +180,9 @@ def _traced_once(
     ]
     recurrence: Recurrence | str
     drawn_before = _random_states()
+    cache = parametrize._cache  # weights that are computed here have no gradients
+    cached = dict(cache)
+    cache.clear()
     try:
         with without_autocast(next((p.device.type for p in cell.parameters()), "cpu")):
             recurrence = _trace(cell, *signature)
@@ -188,6 +192,7 @@ def _traced_once(
         recurrence = f"it cannot be traced: {type(error).__name__}: {error}"
     finally:
         changed = [restore(*pair) for pair in before]
+        restore(cache, cached)
     draws = _random_states() != drawn_before
     if draws and not isinstance(recurrence, str):
         recurrence = DRAWS
