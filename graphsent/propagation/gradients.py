@@ -28,23 +28,31 @@ def check_not_batched(*gradients: Tensor | None) -> None:
 def save(ctx: Any, *tensors: Tensor | None) -> None:
     """Saves tensors for :func:`saved`."""
     ctx.save_for_backward(*tensors)
-    ctx.shapes = [None if part is None else part.shape for part in tensors]
+    ctx.kinds = [_kind(part) for part in tensors]
 
 
 def saved(ctx: Any) -> Sequence[Any]:
-    """The saved tensors; raises a RuntimeError if one has another shape than when it was saved.
+    """The saved tensors; raises a RuntimeError if one is of another kind than when it was saved.
 
-    Then compiled code would write beyond it: autograd does not notice that ``part.data`` is another
-    tensor.
+    Then compiled code would read or write beyond it: autograd does not notice that ``part.data`` is
+    another tensor, as after ``module.double()``.
     """
     tensors = ctx.saved_tensors
-    for part, shape in zip(tensors, ctx.shapes, strict=True):
-        if part is not None and part.shape != shape:
+    for part, kind in zip(tensors, ctx.kinds, strict=True):
+        if _kind(part) != kind:
             raise RuntimeError(
-                f"expected a saved tensor of shape {tuple(shape)} in the backward pass, got "
-                f"{tuple(part.shape)}: its data were replaced after the forward pass"
+                f"expected a saved tensor {_shown(kind)} in the backward pass, got "
+                f"{_shown(_kind(part))}: its data were replaced after the forward pass"
             )
     return tensors
+
+
+def _kind(part: Tensor | None) -> Any:
+    return None if part is None else (part.shape, part.dtype, part.device)
+
+
+def _shown(kind: Any) -> str:
+    return f"of shape {tuple(kind[0])} and {kind[1]} on {kind[2]}"
 
 
 def differentiable_gradients(

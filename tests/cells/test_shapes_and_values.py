@@ -230,3 +230,14 @@ def test_infinite_gradients_do_not_reach_what_was_not_chosen(name):
     found, expected = (results(cell, v_shape(), feat, engine=e) for e in ("auto", "dgl"))
     for one, other in zip(found, expected, strict=True):
         torch.testing.assert_close(one, other, equal_nan=True)
+
+
+@needs_compiler
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float64])
+def test_a_cell_that_is_converted_before_the_backward_pass(dtype):
+    feat = torch.randn(3, SIZE, requires_grad=True)
+    cell = Summed(lambda cell, h: cell.U(h), U=nn.Linear(SIZE, SIZE))
+    h = cell(v_shape(), feat)
+    cell.to(dtype)
+    with pytest.raises(RuntimeError, match=f"expected a saved tensor .* got .* {dtype} on cpu"):
+        h.sum().backward()
