@@ -58,7 +58,7 @@ class Buffer:
         if self._recorded or (torch.is_grad_enabled() and values.requires_grad):
             self.tape.token = _Write.apply(self, rows, self.tape.token, values)
         else:
-            self.values[rows] = values.detach()
+            self.values[rows] = values
 
     def copy(self, rows: Rows) -> Tensor:
         """A copy of some rows, detached."""

@@ -220,3 +220,17 @@ def test_products_with_several_zeros(way):
     graph = join([bottom_up(star_shape(width)) for width in (1, 2, 3, 5, 8)]).graph()
     feat, cell = rows(graph.num_nodes()), Products(IN_FEATS, IN_FEATS)
     compare(way, lambda engine: (cell(graph, feat, engine=engine),), feat, [feat])
+
+
+@pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")  # by torch itself
+@pytest.mark.parametrize("gradients", [True, False])
+@pytest.mark.parametrize("name", ["levels", "levels in torch"])
+def test_forward_mode_gradients_of_parameters_are_not_lost(way, name, gradients):
+    engine, forward_ad = way(name), torch.autograd.forward_ad
+    cell = cells.ChildSumTreeLSTM(IN_FEATS, HIDDEN_FEATS).double()
+    weight = cell.U.weight.detach()
+    arguments = STRUCTURE.graph(), rows(STRUCTURE.num_nodes).detach()
+    with forward_ad.dual_level(), torch.set_grad_enabled(gradients):
+        given = {"U.weight": forward_ad.make_dual(weight, torch.ones_like(weight))}
+        with pytest.raises(NotImplementedError, match="jvp"):
+            torch.func.functional_call(cell, given, arguments, {"engine": engine})

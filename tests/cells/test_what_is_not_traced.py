@@ -25,6 +25,7 @@ from graphsent.propagation.recurrence import modules
 
 CACHE: dict[str, torch.Tensor] = {}
 LAST = None
+EXAMPLE = torch.ones(2, SIZE, dtype=torch.float64)
 
 
 class Pair(NamedTuple):
@@ -438,6 +439,16 @@ def test_a_submodule_in_evaluation_mode():
     assert_same(cell)
     cell.f.eval()
     assert_same(cell)
+
+
+@pytest.mark.parametrize("made", [torch.jit.script, lambda m: torch.jit.trace(m, EXAMPLE)])
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_submodule_of_torchscript(made):
+    cell = type("Mine", (Cell,), {"of": lambda self, h: self.f(h)})()
+    cell.f = made(nn.Linear(SIZE, SIZE).double())
+    graph, feat = tree(20, 3), torch.randn(20, 3, dtype=torch.float64)
+    assert cell.explain(graph).way == "levels"
+    torch.testing.assert_close(cell(graph, feat), cell(graph, feat, engine="dgl"))
 
 
 @needs_compiler

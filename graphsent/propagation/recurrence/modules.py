@@ -141,9 +141,9 @@ def _add_facts(module: nn.Module, facts: list[Any]) -> None:
             facts.append(len(value))
         elif name not in _OF_MODULES or name == "training":
             facts += [name, fact(value)]
-    for tensors in (own["_parameters"], own["_buffers"]):
+    for tensors in (module._parameters, module._buffers):  # not in `own` if it is a jit.trace
         facts += [(n, None if t is None else (t.shape, t.dtype)) for n, t in tensors.items()]
-    for name, child in own["_modules"].items():
+    for name, child in module._modules.items():
         facts.append(name)
         if child is not None:
             _add_facts(child, facts)
