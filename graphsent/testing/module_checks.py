@@ -82,7 +82,8 @@ def functional_call(case: Case, engine: str) -> None:
     graph, feat, arguments = _inputs(case)
     weights = {name: value.detach() for name, value in other.named_parameters()}
     options = {**arguments, "engine": engine}
-    h = torch.func.functional_call(cell, weights, (graph, feat), options)
+    given = {**weights, **dict(other.named_buffers())}  # which may be random, too
+    h = torch.func.functional_call(cell, given, (graph, feat), options)
     same = torch.equal(h, other(graph, feat, **options))
     case.expect(same, "h differs from that of a cell with the weights of functional_call")
     used = not weights or not torch.equal(h, cell(graph, feat, **options))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 from unittest import mock
 
@@ -54,13 +56,25 @@ def second_gradients_agree_with_dgl(case: Case, way: str) -> None:
     arguments = case.arguments(graph)
     found = []
     for engine in ("levels", "dgl"):
-        with compiled_code(way):
+        with compiled_code(way), _twice_differentiable_attention():
             parts = states(cell, graph, feat, engine=engine, **arguments)
             (gradient,) = gradients(parts, [feat], create_graph=True)
             found.append(gradients([gradient], [feat, *cell.parameters()]))
     names = [f"second gradient of {name}" for name in _names(cell, {"feat": feat})]
     by_levels, by_dgl = found
     case.expect_close(by_levels, by_dgl, _BY_LEVELS, names, 1e-9)
+
+
+@contextmanager
+def _twice_differentiable_attention() -> Iterator[None]:
+    """Keeps ``scaled_dot_product_attention`` from code without second-order gradients."""
+    flash = torch.backends.cuda  # whose switch is that of CPUs, too
+    enabled = flash.flash_sdp_enabled()
+    flash.enable_flash_sdp(False)
+    try:
+        yield
+    finally:
+        flash.enable_flash_sdp(enabled)
 
 
 def gradients_equal_finite_differences(case: Case) -> None:

@@ -158,7 +158,37 @@ def test_a_cut_gradient_is_found():
         check_cell(CutsTheGradient)
 
 
-@pytest.mark.parametrize("cell", [Sum, ThreeParts])
+class IsLinear(Sum):
+    def __init__(self, in_feats, hidden_feats):
+        TreeCell.__init__(self, in_feats, hidden_feats)
+
+    def project(self, feat):
+        return feat[:, :1].expand(-1, self.hidden_feats)
+
+    def start(self, x):
+        return (x,)
+
+    def combine(self, children, x):
+        return (children[0].sum(1) + x,)
+
+
+class HasRandomBuffers(Sum):
+    def __init__(self, in_feats, hidden_feats):
+        super().__init__(in_feats, hidden_feats)
+        self.register_buffer("mixture", torch.randn(hidden_feats, hidden_feats))
+
+    def combine(self, children, x):
+        return (torch.tanh(x + self.U(children[0].sum(1)) @ self.mixture),)
+
+
+class AttendsToChildren(Sum):
+    def combine(self, children, x):
+        keys, h = self.U(children[0]).unsqueeze(1), children[0].unsqueeze(1)  # of a single head
+        h = nn.functional.scaled_dot_product_attention(x[:, None, None], keys, h)
+        return (torch.tanh(x + h.flatten(1)),)
+
+
+@pytest.mark.parametrize("cell", [Sum, ThreeParts, IsLinear, HasRandomBuffers, AttendsToChildren])
 def test_a_cell_without_mistakes_passes_and_the_seed_stays(cell):
     before = torch.random.get_rng_state()
     check_cell(cell)
