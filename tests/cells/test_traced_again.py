@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
+import weakref
 from array import array
 from collections import deque
 from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import Enum
 from functools import partial, wraps
-from types import ModuleType, SimpleNamespace
+from types import MappingProxyType, ModuleType, SimpleNamespace
 from typing import ClassVar
 
 import pytest
@@ -201,6 +203,9 @@ class Temperature(nn.Module):
 
 
 TEMPERATURE = Temperature()
+HIDDEN = Temperature()  # which no cell refers to
+REFERENCE, READ_ONLY = weakref.ref(HIDDEN), MappingProxyType(vars(HIDDEN))
+SHARED, VIEW = multiprocessing.Value("d", 1.0, lock=False), memoryview(array("d", [1.0]))
 Temperature.shared.append(TEMPERATURE)
 
 
@@ -210,6 +215,10 @@ def closure(module):
 
 def set_module(cell):
     TEMPERATURE.factor += 1
+
+
+def set_hidden(cell):
+    HIDDEN.factor += 1
 
 
 CHANGES = {
@@ -222,6 +231,13 @@ CHANGES = {
         lambda c: setattr(c.options.module, "factor", 3.0),
     ),
     "global module": (lambda s, h: TEMPERATURE(h), set_module),
+    "weak reference": (lambda s, h: REFERENCE()(h), set_hidden),
+    "read-only view of a dictionary": (lambda s, h: READ_ONLY["factor"] * h, set_hidden),
+    "number of several processes": (
+        lambda s, h: SHARED.value * h,
+        lambda c: setattr(SHARED, "value", 3.0),
+    ),
+    "view of memory": (lambda s, h: VIEW[0] * h, lambda c: VIEW.__setitem__(0, 3.0)),
     "module in a list of a class": (lambda s, h: Temperature.shared[0](h), set_module),
     "module in a closure": (closure(TEMPERATURE), set_module),
     "method of a global object": (lambda s, h: FORMULA.scaled(h), set_global),

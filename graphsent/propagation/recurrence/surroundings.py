@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import ctypes
 import random
 import sys
 import weakref
@@ -13,7 +14,15 @@ from contextvars import ContextVar
 from dis import get_instructions
 from functools import partial
 from logging import Logger
-from types import CellType, CodeType, FunctionType, MemberDescriptorType, MethodType, ModuleType
+from types import (
+    CellType,
+    CodeType,
+    FunctionType,
+    MappingProxyType,
+    MemberDescriptorType,
+    MethodType,
+    ModuleType,
+)
 from typing import Any
 
 import numpy as np
@@ -25,6 +34,7 @@ _CONTAINERS = (list, tuple, set, frozenset, deque, dict)
 _MANY = (*_CONTAINERS, array, bytearray)
 _OF_CELLS, _CALLED = ("project", "start", "combine"), ("forward", "__call__")
 _OF_NEW = ("__init__", "__new__")
+_OF_BYTES = (memoryview, ctypes._SimpleCData, ctypes.Array, ctypes.Structure)
 _TENSORS = ("_parameters", "_buffers")
 _LONG = 1000
 """Of longer lists and dictionaries, only the length is watched."""
@@ -96,7 +106,9 @@ def _fact(value: Any, walked: _Walked) -> Any:
     if isinstance(value, _MANY) and (len(value) > _LONG or value is _BUILTINS):
         return _Same(value), len(value)
     if isinstance(value, np.ndarray):
-        return value.shape, value.tobytes()
+        return value.dtype, value.shape, value.tobytes()
+    if isinstance(value, _OF_BYTES):  # also in multiprocessing.Value
+        return bytes(value)
     if isinstance(value, random.Random):
         return value.getstate()
     if isinstance(value, np.random.Generator):
@@ -111,6 +123,10 @@ def _fact(value: Any, walked: _Walked) -> Any:
         walked.take(len(value))
         parts = [*value, *value.values()] if isinstance(value, dict) else value
         return type(value), *[_fact(part, walked) for part in parts]
+    if isinstance(value, MappingProxyType):
+        return _fact({**value}, walked)
+    if isinstance(value, weakref.ref):
+        return _Same(value), _fact(value(), walked)
     if isinstance(value, ContextVar):
         return _Same(value), _fact(value.get(None), walked)
     if isinstance(value, MethodType):
