@@ -41,13 +41,17 @@ class SlottedCell(TreeCell):
     predecessors: str = "children"
     remedy: str = ": binarize the trees, or choose a cell for more children"
     needs_slots: bool = False
-    edge_names: tuple[str, ...] = (CHILD_INDEX,)
 
     def __init__(self, in_feats: int, hidden_feats: int, num_slots: int) -> None:
         super().__init__(in_feats, hidden_feats)
         if not isinstance(num_slots, int | np.integer) or num_slots < 1:
             raise CellError(f"expected at least 1 child, got {num_slots!r}")
         self.num_slots = self.max_degree = num_slots
+
+    @property
+    def edge_names(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Edge data that the message function reads: the slots."""
+        return (self.slot_name,)
 
     def arrange(self, messages: State, slots: Tensor | None = None) -> State:
         """The predecessors' states in their slots, (num_nodes, num_slots, hidden_feats)."""

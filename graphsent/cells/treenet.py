@@ -130,7 +130,6 @@ class TreeNet(SlottedCell):
     needs_slots = True
     predecessors = "predecessors"
     remedy = ": build the graph with direction 'sibling'"
-    edge_names = (KIND,)
     inner_input = False
     no_initial_state = "tokens have no predecessor"
 

@@ -242,6 +242,19 @@ def test_state_names_that_do_not_match(engine):
 
 
 @each_engine
+def test_slots_of_another_name(engine):
+    class Other(cells.NaryTreeLSTM):
+        slot_name = "position"
+
+    cell, other, graph = Other(3, 4), cells.NaryTreeLSTM(3, 4), GRAPH.clone()
+    other.load_state_dict(cell.state_dict())
+    graph.edata["child_index"] = torch.tensor([1, 0, 0, 1, 1, 0])
+    expected = other(graph, FEAT)
+    graph.edata["position"] = graph.edata.pop("child_index")
+    torch.testing.assert_close(cell(graph, FEAT, engine=engine), expected)
+
+
+@each_engine
 def test_inputs_besides_the_features(engine):
     names = {"input_names": ("x", "depth")}
     expected = "expected Mine.extra_inputs to return tensors of 7 rows for ('depth',), "
