@@ -208,8 +208,8 @@ for _name in (
     setattr(Symbol, f"__r{_name}__", _operator(_name, reflected=True))
     if hasattr(Tensor, f"__i{_name}__"):  # not @=, which makes a new tensor
         setattr(Symbol, f"__i{_name}__", _operator(f"__i{_name}__"))
-for _name in ("__setitem__", "neg", "abs", "invert", "getitem", "eq", "ge", "le", "gt", "lt", "ne"):
-    setattr(Symbol, f"__{_name}__", _operator(_name))
+for _name in ("setitem", "neg", "abs", "invert", "getitem", "eq", "ge", "le", "gt", "lt", "ne"):
+    setattr(Symbol, f"__{_name}__", _operator(f"__{_name}__"))
 
 
 class Condition(Symbol):
