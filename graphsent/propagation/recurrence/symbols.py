@@ -149,10 +149,11 @@ class Symbol:
         """That of the parameters."""
         return self.tracer.like.device
 
-    def __bool__(self, *_: Any, **__: Any) -> bool:
+    def __bool__(self, *_: Any, **__: Any) -> Any:
         raise Untraceable("it depends on the values of a tensor")
 
     __float__ = __int__ = __index__ = item = tolist = all = any = __bool__
+    __repr__ = __reduce_ex__ = __bool__  # print and copy
 
     __class__ = _refused_type(
         "it checks the type of a tensor, directly or in an autograd.Function, sets attributes of "
