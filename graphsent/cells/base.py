@@ -116,10 +116,6 @@ class TreeCell(CellModule):
 
     # The equations: what a subclass defines
 
-    def reset_parameters(self) -> None:
-        """Draws all parameters anew."""
-        raise self._undefined("reset_parameters", "draws all parameters anew")
-
     def project(self, feat: Tensor) -> Tensor:
         """The inputs' contribution to the gates: (num_nodes, in_feats) -> (num_nodes, ...)."""
         returned = "returns one row per row of feat, (num_nodes, in_feats)"

@@ -116,7 +116,7 @@ def cell_checks(
     case = Case(build, graphs, arguments or _nothing, initial_state, sizes)
     left_out = {
         propagation.agrees_with_dgl_from_initial_states: not initial_state,
-        modules.reset_parameters: not modules.defines_reset(cell),
+        modules.reset_parameters: not hasattr(cell, "reset_parameters"),
         modules.runs_on_cuda: not torch.cuda.is_available(),
     }
     return [

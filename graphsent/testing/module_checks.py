@@ -13,7 +13,6 @@ import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from graphsent.cells import TreeCell
 from graphsent.testing.case import Case
 
 _PRECISIONS = ((torch.float32, 1e-4), (torch.bfloat16, 0.3))
@@ -146,12 +145,6 @@ def reset_parameters(case: Case) -> None:
     torch.manual_seed(0)
     for name, value in case.make().state_dict().items():
         case.expect(torch.equal(value, first[name]), f"{name} is not determined by the seed")
-
-
-def defines_reset(cell: nn.Module) -> bool:
-    """Whether a cell defines ``reset_parameters``."""
-    found = getattr(type(cell), "reset_parameters", None)
-    return found is not None and found is not TreeCell.reset_parameters
 
 
 def runs_on_cuda(case: Case) -> None:

@@ -180,8 +180,7 @@ def test_missing_methods(name, arguments, engine):
         setattr(Mine, other, getattr(Own, other))
     with raises(f"the cell Mine has no method {name}(self, {arguments}), which returns "):
         Mine()(GRAPH, FEAT, engine=engine)
-    with raises("the cell Mine has no method reset_parameters(self), which draws all parameters"):
-        Mine().reset_parameters()
+    assert not hasattr(Mine(), "reset_parameters")  # which is called if a module has it
 
 
 @each_engine

@@ -212,5 +212,5 @@ def test_what_is_checked_depends_on_the_cell():
     names = {check.name.partition("-")[0] for check in cell_checks(Sum)}
     others = {check.name.partition("-")[0] for check in cell_checks(Ternary)}
     assert names - others == {"agrees_with_dgl_from_initial_states"}
-    assert "reset_parameters" not in names  # TreeCell's raises that there is none
+    assert "reset_parameters" not in names
     assert ("runs_on_cuda" in names) == torch.cuda.is_available()
