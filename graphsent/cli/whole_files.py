@@ -37,23 +37,33 @@ def trees_from(path: str) -> Sequence[Tree | DependencyTree]:
     """The trees of a file, or of standard input for ``-``.
 
     They are dependency trees in CoNLL-U if the file is named ``*.conllu`` or ``*.conllu.gz``, or if
-    standard input starts with a comment or a number, and bracketed trees otherwise. In lines of
-    ``label<TAB>(tree)``, the label becomes that of the root.
+    standard input starts with a comment or a number, and bracketed trees otherwise. The label in
+    lines of ``label<TAB>(tree)`` or in comments ``# label = ...`` becomes that of the root.
 
     Raises:
         TreeError: A tree is malformed; file, line and column are named.
         DataError: The file cannot be read, or is not valid UTF-8.
     """
     if format_by_name(Path(path)) == "conllu":
-        return read_conllu(path)
+        return list(map(_with_root_label, read_conllu(path)))
     text, source = (_standard_input() if path == "-" else read_text(path)), name_of(path)
     lines = text.split("\n")
     first = next(filter(str.strip, lines), "")
     if label_before_tree(first) is not None:
         return _labelled_trees(lines, source)
     if path == "-" and is_conllu(lines, trees=True):
-        return parse_conllu(text, source)
+        return list(map(_with_root_label, parse_conllu(text, source)))
     return parse_trees(text, source, **_ANY_TREES)
+
+
+def _with_root_label(tree: DependencyTree) -> DependencyTree:
+    """The tree with the label of its comment, if there is one, at the root."""
+    label = tree.metadata.get("label", "").strip()
+    if not label:
+        return tree
+    labels = list(tree.labels)
+    labels[int(tree.depths.argmin())] = label
+    return tree.replace(labels=labels)
 
 
 def _labelled_trees(lines: Sequence[str], source: str) -> list[Tree]:

@@ -186,6 +186,21 @@ def test_a_page_of_all_trees(classifier, files, tmp_path, capsys):
     assert not (tmp_path / "no.html").exists()
 
 
+def test_labels_in_comments_are_those_of_the_roots(classifier, tmp_path, capsys, monkeypatch):
+    path, page = tmp_path / "labelled.conllu", tmp_path / "page.html"
+    text = CONLLU.replace("# text", "# label = 4\n# text")
+    path.write_text(text)
+    assert main(["draw", str(path), f"--model={classifier}", f"--out={page}"]) == 0
+    assert '"gold":[-1,-1,-1,4]' in page.read_text(encoding="utf-8")
+    gold = [f"--model={classifier}", "--gold", f"--out={tmp_path / 'gold.svg'}"]
+    assert main(["draw", str(path), *gold]) == 0
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    assert main(["draw", *gold]) == 0
+    with pytest.raises(SystemExit, match="2"):
+        main(["draw", str(path), *gold, "--number=2"])
+    assert "--gold: the tree has no label" in capsys.readouterr().err
+
+
 def test_drawing_what_the_model_lacks(classifier, relatedness, files, tmp_path, capsys):
     out = f"--out={tmp_path / 'tree.svg'}"
     for arguments in (["--weights"], [f"--model={relatedness}"]):

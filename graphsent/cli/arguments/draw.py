@@ -1,8 +1,8 @@
 """Draw a tree with its own labels or with a model's predictions, or write a page of all trees.
 
 --out FILE.html writes a self-contained page of a model's predictions for all trees of the file,
-which can be searched, filtered by errors and explored in a browser. In lines of label<TAB>tree, as
-written by graphsent parse, the label is that of the root.
+which can be searched, filtered by errors and explored in a browser. In lines of label<TAB>tree and
+in comments "# label = ...", as written by graphsent parse, the label is that of the root.
 
 Examples:
   graphsent draw trees.txt --out tree.svg
