@@ -109,6 +109,7 @@ def test_a_number_of_the_confusion_matrix_lists_its_sentences(page):
     rows = page.query_selector_all("#matrix tr")[1:]
     counts = [[int(each.inner_text()) for each in row.query_selector_all("button")] for row in rows]
     assert counts == [[1, 0, 1], [0, REST, 0], [0, 0, 1]]
+    page.fill("#search", "book")
     rows[0].query_selector_all("button")[2].click()
     assert (found(page), text(page)) == ("1", "not lovely")
     assert (page.input_value("#gold"), page.input_value("#predicted")) == ("0", "2")

@@ -199,6 +199,7 @@ function matrix() {
       button.style.background = color.fill;
       button.style.color = color.text;
       button.addEventListener("click", () => {
+        byId("search").value = "";
         byId("which").value = "all";
         byId("gold").value = `${gold}`;
         byId("predicted").value = `${predicted}`;
