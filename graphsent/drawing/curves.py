@@ -25,6 +25,7 @@ _GAP = 34.0  # between panels
 _DOT = 5.0
 _MOST_DOTS = 40  # with more epochs, curves have no markers
 _TICKS = 5  # approximate number
+_SAME = 1e-12  # relative difference up to which values are the same but for rounding
 _LINE = 1.4 * LABEL_SIZE  # line height of the names at the ends of curves
 
 
@@ -58,7 +59,7 @@ def draw_curves(
         if not 1 <= len(curves) <= len(_INKS):
             raise DataError(f"{name}: expected 1 to {len(_INKS)} curves, got {len(curves)}")
         for each, values in curves.items():
-            if not values or not all(map(math.isfinite, values)):
+            if not len(values) or not all(map(math.isfinite, values)):  # may be an array
                 raise DataError(f"{name}, {each}: expected finite numbers, got {list(values)}")
     return finish(lambda text_width: _compose(panels, text_width), title, None, path, dpi)
 
@@ -125,9 +126,11 @@ def _apart(ends: list[tuple[float, str, str]]) -> list[tuple[float, str, str]]:
 
 def _ticks(low: float, high: float) -> list[float]:
     """Evenly spaced round numbers from at most ``low`` to at least ``high``."""
-    room = (high - low) or abs(high) or 1.0
+    room, size = high - low, max(abs(low), abs(high))
+    if room <= _SAME * size:
+        room = size or 1.0
     power = 10.0 ** math.floor(math.log10(room / _TICKS))
-    step = min((size * power for size in (1, 2, 5, 10)), key=lambda s: abs(room / s - _TICKS))
+    step = min((factor * power for factor in (1, 2, 5, 10)), key=lambda s: abs(room / s - _TICKS))
     first = math.floor(low / step + 1e-9)
     return [step * tick for tick in range(first, max(first + 1, math.ceil(high / step - 1e-9)) + 1)]
 

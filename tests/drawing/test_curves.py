@@ -3,6 +3,7 @@ from __future__ import annotations
 import itertools
 import math
 
+import numpy as np
 import pytest
 
 from graphsent.drawing import draw_curves
@@ -56,6 +57,17 @@ def test_a_curve_lies_between_the_numbers_of_its_scale():
 @pytest.mark.parametrize("value", [0.0, 5.0, -3.0, 1e-7])
 def test_values_that_are_all_the_same(value):
     assert "loss" in texts(draw_curves({"training": {"loss": [value] * 3}}))
+
+
+def test_values_that_are_the_same_but_for_rounding():
+    figure = draw_curves({"dev": {"accuracy": [0.3, 0.1 + 0.2]}})
+    assert "0.30" in texts(figure)
+
+
+def test_curves_of_arrays():
+    values = [0.5, 0.75]
+    figure = draw_curves({"dev": {"accuracy": np.array(values)}})
+    assert texts(figure) == texts(draw_curves({"dev": {"accuracy": values}}))
 
 
 def test_files(tmp_path):
