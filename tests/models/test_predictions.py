@@ -110,6 +110,13 @@ def test_a_sentence_is_drawn_under_one_root(words):
     assert any(f"{found.root_probability:.2f}" in text.get_text() for text in figure.axes[0].texts)
 
 
+def test_a_sentence_without_words_has_no_tree(words):
+    (found,) = words.predict([[]])
+    for convert in (found.draw, found.to_networkx):
+        with pytest.raises(DataError, match="the sentence has no words"):
+            convert()
+
+
 def test_notebooks_show_markup_and_nothing_in_it_is_taken_for_such(words):
     (found,) = words.predict([["<script>alert(1)</script>", "film"]])
     markup = found._repr_html_()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from graphsent.errors import DataError
 from graphsent.graphs.convert import to_networkx
 from graphsent.graphs.draw import draw_tree
 from graphsent.models.base.pair_prediction import DIGITS, Jsonable
@@ -174,6 +175,9 @@ class Prediction(Jsonable):
 
         ``label`` is the number of the predicted class; nodes also have its ``name`` and the
         ``probabilities`` of all classes, by name.
+
+        Raises:
+            DataError: The sentence has no words.
         """
         digraph = to_networkx(self._drawable())
         for number, node in enumerate(self.nodes):
@@ -197,7 +201,7 @@ class Prediction(Jsonable):
             **options: Options of :func:`~graphsent.graphs.draw_tree`.
 
         Raises:
-            DataError: ``path`` has another suffix.
+            DataError: ``path`` has another suffix, or the sentence has no words.
             ImportError: matplotlib is not installed.
         """
         tree = self._drawable()
@@ -213,6 +217,8 @@ class Prediction(Jsonable):
         tree = self.to_tree()
         if not isinstance(tree, Sentence):
             return tree
+        if not tree.words:
+            raise DataError("the sentence has no words: there is no tree to draw or convert")
         words: list[str | None] = list(tree.words)
         labels, parents = [tree.label, *[""] * len(words)], [-1, *[0] * len(words)]
         return Tree(labels, [None, *words], parents)
