@@ -105,7 +105,7 @@ class AttentiveCell(TreeCell):
 
     def reset_parameters(self) -> None:
         """Draws all parameters anew, those of the attention last."""
-        super().reset_parameters()
+        super().reset_parameters()  # type: ignore[misc]  # of the cell it is mixed into
         self.attention.reset_parameters()
 
     def extra_inputs(
