@@ -117,7 +117,7 @@ class APDCNN(TreeClassifier):
         Arguments and errors as in :meth:`Classifier.collate`.
         """
         batch = super().collate(trees)
-        return batch.of_units(chosen_units(batch.labels, batch.roots, phrases=self.phrases))
+        return batch.of_units(chosen_units(batch.gold, batch.roots, phrases=self.phrases))
 
     def _batch(self, trees: Sequence[Tree]) -> GuidedBatch:
         return guided_batch(trees, self.vocab, self.context(trees))

@@ -152,18 +152,18 @@ def check_limits(**limits: float) -> None:
             raise ModelError(f"{name}: expected a positive number, or 0 for no limit, got {limit}")
 
 
-def check_classes(labels: Any, num_classes: int, unit: str) -> None:
-    """Raise a ModelError if a label is not a class (-1 means unlabelled).
+def check_classes(gold: Any, num_classes: int, unit: str) -> None:
+    """Raise a ModelError if a gold value is not a class (-1 means unlabelled).
 
     Args:
-        labels: Integer labels.
+        gold: Integers.
         num_classes: Number of classes.
-        unit: What a label belongs to, for the message: ``"node"`` or ``"pair"``.
+        unit: What a value belongs to, for the message: ``"node"`` or ``"pair"``.
     """
-    if len(labels) and int(labels.max()) >= num_classes:
+    if len(gold) and int(gold.max()) >= num_classes:
         raise ModelError(
             f"the model has {num_classes} classes, 0 to {num_classes - 1}, but a {unit} has the "
-            f"label {int(labels.max())}"
+            f"label {int(gold.max())}"
         )
 
 

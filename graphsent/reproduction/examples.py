@@ -64,15 +64,15 @@ class Examples:
         self._rows.append(self._of_batch(outputs, batch).round().long().cpu())
 
     def _classification(self, logits: torch.Tensor, batch: Any) -> torch.Tensor:
-        labels = batch.labels[batch.roots]
-        among = torch.isin(labels, torch.tensor(self._judged, device=labels.device))
+        gold = batch.gold[batch.roots]
+        among = torch.isin(gold, torch.tensor(self._judged, device=gold.device))
         best = logits[batch.roots][:, self._judged].argmax(1)
-        predicted = torch.tensor(self._judged, device=labels.device)[best]
-        return (predicted == labels)[among].float()[:, None]
+        predicted = torch.tensor(self._judged, device=gold.device)[best]
+        return (predicted == gold)[among].float()[:, None]
 
     def _regression(self, outputs: torch.Tensor, batch: Any) -> torch.Tensor:
-        roots = batch.roots[~batch.labels[batch.roots].isnan()]
-        both = (scores_of(outputs[roots].double()), batch.labels[roots].double())
+        roots = batch.roots[~batch.gold[batch.roots].isnan()]
+        both = (scores_of(outputs[roots].double()), batch.gold[roots].double())
         return _SCALE * torch.stack(both, 1)
 
     def _ranking(self, scores: torch.Tensor, batch: Any) -> torch.Tensor:

@@ -70,10 +70,10 @@ class ClassReport:
 
         Args:
             logits: (num_units, num_classes).
-            batch: Has ``labels``, (num_units,) int64, -1 for unlabelled units, and ``roots``.
+            batch: Has ``gold``, (num_units,) int64, -1 for unlabelled units, and ``roots``.
         """
-        labels = batch.labels[batch.roots]
-        among = labels[:, None] == torch.tensor(self._judged, device=labels.device)
+        gold = batch.gold[batch.roots]
+        among = gold[:, None] == torch.tensor(self._judged, device=gold.device)
         self._gold.append(among.int().argmax(1).masked_fill(~among.any(1), -1).cpu())
         probabilities = torch.softmax(logits[batch.roots][:, self._judged].float(), 1)
         self._probabilities.append(probabilities.cpu())

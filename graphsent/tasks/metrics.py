@@ -36,10 +36,10 @@ class PhraseAccuracy(MulticlassAccuracy):
 
         Args:
             logits: (num_units, num_classes).
-            batch: What the model's ``collate`` returned; its ``labels`` are (num_units,) int64, -1
+            batch: What the model's ``collate`` returned; its ``gold`` is (num_units,) int64, -1
                 for units without a label.
         """
-        self._add(logits, batch.labels)
+        self._add(logits, batch.gold)
 
     def compute(self) -> torch.Tensor:
         """The share, ().
@@ -52,8 +52,8 @@ class PhraseAccuracy(MulticlassAccuracy):
             raise DataError("there is nothing to evaluate: no example has a gold label")
         return super().compute()
 
-    def _add(self, logits: torch.Tensor, labels: torch.Tensor) -> None:
-        super().update(*_predictions(logits, labels, self._classes))
+    def _add(self, logits: torch.Tensor, gold: torch.Tensor) -> None:
+        super().update(*_predictions(logits, gold, self._classes))
 
 
 class RootAccuracy(PhraseAccuracy):
@@ -61,7 +61,7 @@ class RootAccuracy(PhraseAccuracy):
 
     def update(self, logits: torch.Tensor, batch: Any) -> None:
         """Adds the sentences of a batch: the units at its ``roots``, (batch_size,) int64."""
-        self._add(logits[batch.roots], batch.labels[batch.roots])
+        self._add(logits[batch.roots], batch.gold[batch.roots])
 
 
 class RootF1(MulticlassF1Score):
@@ -74,14 +74,14 @@ class RootF1(MulticlassF1Score):
     def update(self, logits: torch.Tensor, batch: Any) -> None:
         """Adds the sentences of a batch: the units at its ``roots``, (batch_size,) int64."""
         roots = batch.roots
-        super().update(*_predictions(logits[roots], batch.labels[roots], self._classes))
+        super().update(*_predictions(logits[roots], batch.gold[roots], self._classes))
 
 
 def _predictions(
-    logits: torch.Tensor, labels: torch.Tensor, classes: Sequence[int]
+    logits: torch.Tensor, gold: torch.Tensor, classes: Sequence[int]
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """The predicted and the gold class of each unit, as indices into ``classes``."""
-    among = labels[:, None] == torch.tensor(classes, device=labels.device)
+    among = gold[:, None] == torch.tensor(classes, device=gold.device)
     target = among.int().argmax(dim=1).masked_fill(~among.any(dim=1), _UNLABELLED)
     return logits[:, classes].argmax(dim=1), target
 

@@ -67,13 +67,13 @@ class ScoreMetrics(MetricCollection):
 
         Args:
             outputs: One per unit, see :func:`~graphsent.models.heads.scores.scores_of`.
-            batch: Has ``labels``, the gold scores, (num_units,), nan where unknown, and ``roots``,
+            batch: Has ``gold``, the scores, (num_units,), nan where unknown, and ``roots``,
                 the units of the sentences or pairs, (batch_size,) int64.
         """
-        roots = batch.roots[is_labelled(batch.labels[batch.roots])]
+        roots = batch.roots[is_labelled(batch.gold[batch.roots])]
         if not len(roots):  # a batch of them may have no gold score at all
             return
-        super().update(scores_of(outputs[roots].double()), batch.labels[roots].double())
+        super().update(scores_of(outputs[roots].double()), batch.gold[roots].double())
 
     def compute(self) -> dict[str, torch.Tensor]:
         """The metrics by name.

@@ -98,10 +98,10 @@ class TreeDataModule(LightningDataModule):
         for begin in range(0, len(self._train), _EVALUATION_BATCH):
             end = min(begin + _EVALUATION_BATCH, len(self._train))
             batch = batch_of(range(begin, end))
-            labels = batch.labels
+            gold = batch.gold
             if self._options.loss_nodes == "root":
-                labels = labels[batch.roots]
-            counts += torch.bincount(labels[labels >= 0], minlength=len(counts))
+                gold = gold[batch.roots]
+            counts += torch.bincount(gold[gold >= 0], minlength=len(counts))
         return counts
 
     def transfer_batch_to_device(

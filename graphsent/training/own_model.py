@@ -18,7 +18,7 @@ from graphsent.training.options import TrainingOptions
 __all__ = ["check_model"]
 
 _FEW = 2
-_OF_BATCHES = ("labels", "roots", "to")
+_OF_BATCHES = ("gold", "roots", "to")
 
 
 def check_model(
@@ -63,7 +63,7 @@ def check_model(
             )
     model.eval()  # draws no random numbers
     outputs = _called(name, model, "forward", batch)
-    _check_outputs(name, outputs, len(batch.labels), task)
+    _check_outputs(name, outputs, len(batch.gold), task)
     loss = _called(name, model, "loss", outputs, batch)
     if _shape(loss) != ():
         raise ModelError(f"the model {name}: loss: expected one number, got {_shape(loss)}")
@@ -81,17 +81,17 @@ def check_model(
     model.train()
 
 
-def _check_outputs(name: str, outputs: Any, num_labels: int, task: Task) -> None:
+def _check_outputs(name: str, outputs: Any, num_units: int, task: Task) -> None:
     if task.goal == "ranking":  # the model defines the rows itself
         return
     found = _shape(outputs)
-    is_matrix = isinstance(found, tuple) and len(found) == 2 and found[0] == num_labels
+    is_matrix = isinstance(found, tuple) and len(found) == 2 and found[0] == num_units
     columns = len(task.label_names) if task.goal == "classification" else None
     if not is_matrix or columns not in (None, found[1]):
-        expected = f"({num_labels}, {columns or '...'})"
+        expected = f"({num_units}, {columns or '...'})"
         raise ModelError(
             f"the model {name}: forward: expected outputs of shape {expected}, one row for each of "
-            f"the {num_labels} labels of the batch, got {found}"
+            f"the {num_units} gold values of the batch, got {found}"
         )
 
 

@@ -150,7 +150,7 @@ class Sets(TreeLSTMClassifier):
 
 class Collates(NBoW):
     def collate(self, trees):
-        return {"labels": [1]}
+        return {"gold": [1]}
 
 
 class Fails(NBoW):
@@ -386,7 +386,7 @@ def test_its_arguments_are_options_in_the_help(here, capsys):
             "own_models_here:Broken",
             r"cannot be created: KeyError: 'width' \(.*own_models_here.py:\d+",
         ),
-        ("own_models_here:Collates", "collate: expected a batch with 'labels', got dict"),
+        ("own_models_here:Collates", "collate: expected a batch with 'gold', got dict"),
         ("own_models_here:Fails", r"collate: AttributeError: .*own_models_here.py:\d+\)$"),
         ("own_models_here:Wide", r"forward: expected outputs of shape \(\d+, 5\), .*got \(\d+, 3"),
         ("own_models_here:Pooled", r"forward: expected outputs of shape .* got \(5,\)"),

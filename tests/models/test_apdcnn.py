@@ -77,10 +77,10 @@ def expected_states(model: APDCNN, tree: Tree) -> Tensor:
 def test_values_and_gradients_are_those_of_the_equations(name, forest, phrases):
     model = build(name, phrases=phrases)
     batch = model.collate(forest)
-    assert batch.labels.tolist() == [
+    assert batch.gold.tolist() == [
         int(tree.labels[node]) for tree in forest for node in units_of(model, tree)
     ]
-    assert [int(batch.labels[unit]) for unit in batch.roots] == [int(t.labels[0]) for t in forest]
+    assert [int(batch.gold[unit]) for unit in batch.roots] == [int(t.labels[0]) for t in forest]
     states = torch.cat([expected_states(model, tree) for tree in forest])
     expected = states @ model.output.weight.T + model.output.bias
     found = model(batch)
@@ -202,13 +202,13 @@ def test_late_fusion_has_a_loss_for_each_part():
     torch.testing.assert_close(parts.sum(0), model.eval()(batch))
     half = model.output.bias / 2
     cross_entropy = torch.nn.functional.cross_entropy
-    expected = cross_entropy(states[:, :3] @ model.output.weight[:, :3].T + half, batch.labels)
+    expected = cross_entropy(states[:, :3] @ model.output.weight[:, :3].T + half, batch.gold)
     expected = expected + cross_entropy(
-        states[:, 3:] @ model.output.weight[:, 3:].T + half, batch.labels
+        states[:, 3:] @ model.output.weight[:, 3:].T + half, batch.gold
     )
     # A sum over nodes, divided by the number of trees.
     loss = model.loss(parts, batch)
-    torch.testing.assert_close(loss, expected * len(batch.labels) / len(batch.roots))
+    torch.testing.assert_close(loss, expected * len(batch.gold) / len(batch.roots))
 
 
 @pytest.mark.parametrize("name", ["paper", "aligned", "late", "letter", "scaled", "rowwise"])

@@ -41,7 +41,7 @@ def test_batches_by_index_equal_those_of_collate(cls, kind):
     data = pairs(8) if kind == "pairs" else sentences(kind, 8)
     model = cls(VOCABULARY, 5 if kind == "pairs" else NUM_CLASSES, 12, 10).eval()
     found, expected = batches(model, data)
-    assert torch.equal(found.labels, expected.labels)
+    assert torch.equal(found.gold, expected.gold)
     assert torch.equal(found.roots, expected.roots)
     assert torch.equal(model(found), model(expected))
 
@@ -49,16 +49,16 @@ def test_batches_by_index_equal_those_of_collate(cls, kind):
 def test_models_of_regression_have_scores():
     trees = [Tree.from_string(f"({number}.5 (1 a) (2 film))") for number in range(8)]
     found, expected = batches(RecNN(VOCABULARY, 1, 4, 4), trees)
-    torch.testing.assert_close(found.labels, expected.labels, equal_nan=True)
+    torch.testing.assert_close(found.gold, expected.gold, equal_nan=True)
 
 
 def test_an_overridden_collate_is_used_for_training():
     class Own(RecNN):
         def collate(self, trees):
-            return super().collate(trees)._replace(labels=torch.tensor([7]))
+            return super().collate(trees)._replace(gold=torch.tensor([7]))
 
     data = sentences("constituency", 8)
-    assert Own(VOCABULARY, 3, 4, 4).batches_of(data)([0]).labels.tolist() == [7]
+    assert Own(VOCABULARY, 3, 4, 4).batches_of(data)([0]).gold.tolist() == [7]
     model = RecNN(VOCABULARY, NUM_CLASSES, 4, 4)
     model.collate = len
     assert model.batches_of(data)([0, 2]) == 2

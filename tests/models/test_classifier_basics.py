@@ -44,7 +44,7 @@ def test_sizes_of_the_paper():
 def test_a_batch_names_its_labels_and_roots():
     batch = RecNN(VOCAB, 4, 3).collate(["(3 (1 good) (2 film))", "(X bad)", "(0 (1 not) (Y bad))"])
     assert isinstance(batch, TreeBatch)
-    assert batch.labels.tolist() == [3, 1, 2, -1, 0, 1, -1]
+    assert batch.gold.tolist() == [3, 1, 2, -1, 0, 1, -1]
     assert batch.roots.tolist() == [0, 3, 4]
     assert batch.graph.ndata["token"].tolist() == [-1, 1, 4, 2, -1, 3, 2]
     assert batch.graph.batch_size == 3
@@ -54,14 +54,14 @@ def test_the_graph_of_a_batch_stays_where_it_is():
     batch = RecNN(VOCAB, 2, 3).collate(TREES)
     moved = batch.to("meta")
     assert moved.graph is batch.graph
-    assert moved.labels.is_meta
+    assert moved.gold.is_meta
     assert moved.roots.is_meta
 
 
 def test_batches_can_come_from_other_processes():
     batch = RecNN(VOCAB, 2, 3).collate(TREES)
     copied = pickle.loads(pickle.dumps(batch))
-    assert copied.labels.tolist() == batch.labels.tolist()
+    assert copied.gold.tolist() == batch.gold.tolist()
     assert copied.graph.batch_num_nodes().tolist() == batch.graph.batch_num_nodes().tolist()
 
 

@@ -168,11 +168,11 @@ def test_labelled_phrases_are_separate_sentences(name, phrases):
         ]
         units += [EMPTY, heads.words, ["so"], ["so", "dull"]]
         assert batch.roots.tolist() == [0, len(units) - 4, len(units) - 3]
-        assert batch.labels.tolist()[-4:] == [1, 1, 0, 2]
+        assert batch.gold.tolist()[-4:] == [1, 1, 0, 2]
     else:
         units = [tree.words, EMPTY, heads.words]
         assert batch.roots.tolist() == [0, 1, 2]
-        assert batch.labels.tolist() == [2, 1, 1]
+        assert batch.gold.tolist() == [2, 1, 1]
     torch.testing.assert_close(model(batch), logits(model, units), **TOLERANCE)
     (prediction,) = model.predict([tree])
     every = [tree.words[slice(*span)] for span in tree.spans.tolist()]

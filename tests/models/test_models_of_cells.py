@@ -91,10 +91,10 @@ def agreement(model: Model, row: Row, data: list) -> float:
     """Accuracy over labelled units, or the correlation of scores."""
     batch = model.collate(data)
     if row.kind == "pairs":
-        return float(np.corrcoef(model.predict(data), batch.labels.numpy())[0, 1])
-    labelled = batch.labels >= 0  # binarizing adds nodes without labels
+        return float(np.corrcoef(model.predict(data), batch.gold.numpy())[0, 1])
+    labelled = batch.gold >= 0  # binarizing adds nodes without labels
     with torch.no_grad():
-        right = model(batch).argmax(1) == batch.labels
+        right = model(batch).argmax(1) == batch.gold
     return float(right[labelled].float().mean())
 
 
@@ -181,7 +181,7 @@ def test_units_of_a_batch_are_those_of_its_members(row):
     torch.testing.assert_close(together, alone, rtol=0, atol=1e-12)
     batch = model.collate(data)
     assert len(batch.roots) == len(data)
-    assert len(together) == len(batch.labels)
+    assert len(together) == len(batch.gold)
 
 
 @every_model

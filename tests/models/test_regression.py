@@ -81,7 +81,7 @@ def test_squared_error_in_units_of_the_training_deviation(name, tmp_path):
     assert scores.dtype == np.float32
     model.eval()
     batch = model.collate(trees)
-    np.testing.assert_allclose(batch.labels[batch.roots], gold, rtol=1e-6)
+    np.testing.assert_allclose(batch.gold[batch.roots], gold, rtol=1e-6)
     expected = (((scores - gold) / gold.std()) ** 2).mean()
     for nodes in ("all", "root"):
         loss = model.loss(model(batch), batch, nodes)
@@ -96,9 +96,9 @@ def test_phrases_have_scores_too():
     model = KimCNN(VOCABULARY, 1, 4, phrases=True)
     tree = Tree.from_string("(2.5 (1e1 good) (X film))")
     batch = model.collate([tree, Sentence(["dull"]), Sentence(["dull", "film"], "-3")])
-    known = batch.labels[~batch.labels.isnan()]
+    known = batch.gold[~batch.gold.isnan()]
     assert known.tolist() == [2.5, 10, -3]
-    assert len(batch.labels) == 4
+    assert len(batch.gold) == 4
     model.init_scores([tree])
     assert float(model.output.mean) == 6.25
 
@@ -138,7 +138,7 @@ def test_pairs_with_scores_of_any_range(cls, tmp_path):
     batch = model.collate(data)
     expected = (((scores[:-1] - gold) / gold.std()) ** 2).sum() / 7
     assert float(model.loss(model(batch), batch).detach()) == pytest.approx(expected, rel=1e-4)
-    assert math.isnan(batch.labels[-1])
+    assert math.isnan(batch.gold[-1])
     model.save_pretrained(tmp_path / "model")
     np.testing.assert_array_equal(load_pretrained(tmp_path / "model").predict(data), scores)
 
@@ -150,7 +150,7 @@ def test_classes_of_pairs(cls, tmp_path):
     data = [pair._replace(label=str(int(pair.score > 2))) for pair in pairs(30)]
     optimizer = torch.optim.Adam(model.parameters(), 0.02)
     batch = model.collate([*data, TreePair(*data[0][:2])])
-    assert batch.labels.tolist() == [*(int(pair.label) for pair in data), -1]
+    assert batch.gold.tolist() == [*(int(pair.label) for pair in data), -1]
     for _ in range(60):
         optimizer.zero_grad()
         model.loss(model(batch), batch).backward()

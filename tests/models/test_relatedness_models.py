@@ -53,9 +53,9 @@ def test_a_batch_of_pairs():
     data = pairs(3)
     data[1] = TreePair(data[1].first, data[1].second)
     batch = small().collate(data)
-    assert batch.labels.dtype == torch.float32
-    torch.testing.assert_close(batch.labels[[0, 2]], torch.tensor([data[0].score, data[2].score]))
-    assert math.isnan(batch.labels[1])
+    assert batch.gold.dtype == torch.float32
+    torch.testing.assert_close(batch.gold[[0, 2]], torch.tensor([data[0].score, data[2].score]))
+    assert math.isnan(batch.gold[1])
     assert batch.roots.tolist() == [0, 1, 2]
     trees = [pair.first for pair in data] + [pair.second for pair in data]
     assert batch.sentences.graph.batch_num_nodes().tolist() == [tree.num_nodes for tree in trees]
@@ -69,7 +69,7 @@ def test_loss_is_over_the_pairs_with_a_score(nodes):
     data[-1] = tuple(data[-1])
     batch = model.collate(data)
     logits = model(batch)
-    expected = relatedness_loss(logits[:4], batch.labels[:4])
+    expected = relatedness_loss(logits[:4], batch.gold[:4])
     torch.testing.assert_close(model.loss(logits, batch, nodes), expected)
 
 

@@ -42,7 +42,7 @@ def test_examples_are_the_sentences_and_the_labelled_phrases(forest):
             if label or node == 0:
                 expected.append(of_span(MODEL, tree.words[begin:end]))
                 labels.append(int(label or -1))
-    assert batch.labels.tolist() == labels
+    assert batch.gold.tolist() == labels
     assert batch.roots.tolist() == roots
     torch.testing.assert_close(MODEL(batch), torch.stack(expected), rtol=0, atol=1e-12)
 
@@ -52,7 +52,7 @@ def test_examples_are_the_sentences_and_the_labelled_phrases(forest):
 def test_without_phrases_examples_are_the_sentences(forest):
     model = SequenceClassifier(VOCABULARY, 5, 4, 5, phrases=False).double().eval()
     batch = model.collate(forest)
-    assert batch.labels.tolist() == [int(tree.labels[0]) for tree in forest]
+    assert batch.gold.tolist() == [int(tree.labels[0]) for tree in forest]
     assert batch.roots.tolist() == list(range(len(forest)))
     expected = torch.stack([of_span(model, tree.words) for tree in forest])
     torch.testing.assert_close(model(batch), expected, rtol=0, atol=1e-12)

@@ -140,13 +140,13 @@ def test_it_memorizes_twenty_sentences(cell):
     optimizer = torch.optim.Adam(model.parameters(), lr=0.03)
     losses = []
     for _ in range(120):
-        loss = torch.nn.functional.cross_entropy(model(batch), batch.labels)
+        loss = torch.nn.functional.cross_entropy(model(batch), batch.gold)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
         losses.append(loss.item())
     assert losses[9] < losses[0]
-    right = model(batch).argmax(1) == batch.labels
+    right = model(batch).argmax(1) == batch.gold
     # The child-sum cell ignores word order, which decides the label.
     assert right.double().mean() > (0.95 if cell == "nary" else 0.7)
 

@@ -57,7 +57,7 @@ def test_labels_that_look_marked_do_no_harm():
     tree = Tree.from_string("(S (@S (DT a) (JJ lovely) (NN film)) (@ (X quite)))")
     model = TreeLSTMClassifier(VOCAB, 3, 4, 4)
     assert model.predict([tree])[0].probabilities.shape == (tree.num_nodes, 3)
-    assert model.collate([tree]).labels.tolist() == [-1] * 7
+    assert model.collate([tree]).gold.tolist() == [-1] * 7
 
 
 def test_dependency_trees_have_no_binary_form():

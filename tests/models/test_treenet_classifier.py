@@ -53,7 +53,7 @@ def test_units_are_the_nodes_of_the_prepared_trees(forest):
     batch = MODEL.collate(forest)
     prepared = [MODEL.shape_tree(tree) for tree in forest]
     labels = [int(label) for tree in prepared for label in tree.labels]
-    assert batch.labels.tolist() == labels
+    assert batch.gold.tolist() == labels
     starts = np.cumsum([0, *(tree.num_nodes for tree in prepared[:-1])])
     assert batch.roots.tolist() == starts.tolist()
     expected = []
@@ -68,7 +68,7 @@ def test_units_are_the_nodes_of_the_prepared_trees(forest):
 @given(st.lists(dependency_trees(max_words=5), min_size=1, max_size=4))
 def test_units_of_dependency_trees_are_their_words(forest):
     batch = MODEL.collate(forest)
-    assert batch.labels.tolist() == [int(label) for tree in forest for label in tree.labels]
+    assert batch.gold.tolist() == [int(label) for tree in forest for label in tree.labels]
     starts = np.cumsum([0, *(tree.num_nodes for tree in forest[:-1])])
     roots = [int(np.argmin(tree.depths)) for tree in forest]
     assert batch.roots.tolist() == (starts + roots).tolist()
@@ -97,5 +97,5 @@ def test_parameter_counts(sizes, expected):
 def test_root_loss_covers_only_sentences():
     batch = MODEL.collate(sentences("constituency", 6))
     logits = MODEL(batch)
-    expected = torch.nn.functional.cross_entropy(logits[batch.roots], batch.labels[batch.roots])
+    expected = torch.nn.functional.cross_entropy(logits[batch.roots], batch.gold[batch.roots])
     torch.testing.assert_close(MODEL.loss(logits, batch, "root"), expected)

@@ -257,7 +257,7 @@ def test_runs_of_other_processes_are_left_to_them(execution, run):
 def test_examples_of_scores_and_lists_agree_with_the_metrics():
     scores, gold = (torch.rand(40) * 4 + 1 for _ in range(2))
     gold[7] = float("nan")  # no gold score
-    pairs = SimpleNamespace(labels=gold, roots=torch.arange(40))
+    pairs = SimpleNamespace(gold=gold, roots=torch.arange(40))
     counts = torch.randint(5, 20, (12, 3))
     lists = SimpleNamespace(
         candidates=[(0, 4), (4, 9), (9, 12)],

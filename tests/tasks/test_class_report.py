@@ -14,7 +14,7 @@ from graphsent.tasks.class_report import ClassReport
 
 
 def batch_of(labels):
-    return SimpleNamespace(labels=torch.tensor(labels), roots=torch.arange(len(labels)))
+    return SimpleNamespace(gold=torch.tensor(labels), roots=torch.arange(len(labels)))
 
 
 def logits_of(rows):
@@ -56,7 +56,7 @@ def test_classes_that_do_not_compete_are_left_out():
 
 def test_units_that_are_not_sentences_do_not_count():
     report = ClassReport(("a", "b"), (0, 1))
-    batch = SimpleNamespace(labels=torch.tensor([0, 1, 1]), roots=torch.tensor([2]))
+    batch = SimpleNamespace(gold=torch.tensor([0, 1, 1]), roots=torch.tensor([2]))
     report.update(logits_of([[0.9, 0.1], [0.9, 0.1], [0.2, 0.8]]), batch)
     assert report.confusion == [[0, 0], [0, 1]]
 

@@ -15,10 +15,10 @@ from graphsent.tasks import get_task
 LEVELS = np.arange(1, 6)
 
 
-def figures(logits: torch.Tensor, labels: torch.Tensor, sizes: list[int]) -> dict[str, float]:
+def figures(logits: torch.Tensor, scores: torch.Tensor, sizes: list[int]) -> dict[str, float]:
     metrics = get_task("sick").metrics()
-    for part, gold in zip(logits.split(sizes), labels.split(sizes), strict=True):
-        metrics.update(part, SimpleNamespace(labels=gold, roots=torch.arange(len(gold))))
+    for part, gold in zip(logits.split(sizes), scores.split(sizes), strict=True):
+        metrics.update(part, SimpleNamespace(gold=gold, roots=torch.arange(len(gold))))
     return {name: float(value) for name, value in metrics.compute().items()}
 
 
@@ -65,7 +65,7 @@ def test_equal_scores_have_no_correlation():
 
 def test_reset_clears_the_state():
     metrics = get_task("sick").metrics()
-    batch = SimpleNamespace(labels=torch.tensor([1.0, 2, 5]), roots=torch.arange(3))
+    batch = SimpleNamespace(gold=torch.tensor([1.0, 2, 5]), roots=torch.arange(3))
     metrics.update(torch.randn(3, 5), batch)
     metrics.reset()
     logits = torch.eye(5)[[0, 1, 4]] * 100

@@ -15,12 +15,12 @@ from graphsent.tasks.metrics import sentence_metrics
 
 
 class Batch(NamedTuple):
-    labels: torch.Tensor
+    gold: torch.Tensor
     roots: torch.Tensor
 
 
-def batch(labels, roots) -> Batch:
-    return Batch(torch.tensor(labels), torch.tensor(roots))
+def batch(gold, roots) -> Batch:
+    return Batch(torch.tensor(gold), torch.tensor(roots))
 
 
 def logits(predicted, num_classes=5) -> torch.Tensor:

@@ -43,11 +43,11 @@ def rare(tmp_path) -> Path:
 
 def test_the_loss_is_weighted_by_class():
     batch = RecNN(VOCAB, 2, 3).collate(TREES)
-    logits = torch.randn(len(batch.labels), 2, generator=torch.manual_seed(0))
+    logits = torch.randn(len(batch.gold), 2, generator=torch.manual_seed(0))
     weights = torch.tensor([0.5, 3.0], dtype=torch.float64)  # converted to the type of the logits
     terms = torch.log_softmax(logits, 1)
     for nodes, units in (("all", range(len(logits))), ("root", batch.roots.tolist())):
-        labels = [(unit, int(batch.labels[unit])) for unit in units]
+        labels = [(unit, int(batch.gold[unit])) for unit in units]
         expected = -sum(weights[y] * terms[unit, y] for unit, y in labels if y >= 0) / 3
         loss = classification_loss(logits, batch, nodes, weights)
         torch.testing.assert_close(loss, expected.float())
@@ -158,7 +158,7 @@ class Mean(NBoW):
 
     def loss(self, outputs, batch, nodes="all"):
         kind = {"weight": self.class_weights, "ignore_index": -1}
-        return torch.nn.functional.cross_entropy(outputs, batch.labels, **kind)
+        return torch.nn.functional.cross_entropy(outputs, batch.gold, **kind)
 
 
 class Weighted(NBoW):

@@ -30,20 +30,20 @@ def classification_loss(
 
     Args:
         logits: (num_units, num_classes).
-        batch: Has ``labels`` (num_units,) int64, -1 if unlabelled, and ``roots`` (batch_size,).
+        batch: Has ``gold`` (num_units,) int64, -1 if unlabelled, and ``roots`` (batch_size,).
         nodes: ``"all"`` units, or only the ``"root"`` units, which are the sentences.
         class_weights: w, (num_classes,); all 1 by default.
 
     Raises:
         ModelError: ``nodes`` is neither.
     """
-    logits, labels = _units(logits, batch, nodes)
+    logits, gold = _units(logits, batch, nodes)
     # Laid out as one image of units: for so few classes, torch's softmax is several times faster
     # along columns than along rows.
-    logits, labels = logits.t().unsqueeze(0), labels.unsqueeze(0)
+    logits, gold = logits.t().unsqueeze(0), gold.unsqueeze(0)
     weights = None if class_weights is None else class_weights.to(logits)
     total = functional.cross_entropy(
-        logits, labels, weights, ignore_index=_UNLABELLED, reduction="sum"
+        logits, gold, weights, ignore_index=_UNLABELLED, reduction="sum"
     )
     return total / len(batch.roots)
 
@@ -58,7 +58,7 @@ def regression_loss(
 
     Args:
         scores: (num_units, 1).
-        batch: Has ``labels`` (num_units,), NaN if unknown, and ``roots`` (batch_size,).
+        batch: Has ``gold`` (num_units,), NaN if unknown, and ``roots`` (batch_size,).
         nodes: ``"all"`` units, or only the ``"root"`` units, which are the sentences.
         deviation: :math:`\sigma`, the standard deviation of the training scores, from
             :class:`~graphsent.models.heads.scores.ScoreOutput`.
@@ -66,16 +66,16 @@ def regression_loss(
     Raises:
         ModelError: ``nodes`` is neither.
     """
-    scores, labels = _units(scores, batch, nodes)
-    known = is_labelled(labels)
-    errors = (scores[known, 0] - labels[known].to(scores.dtype)) / deviation
+    scores, gold = _units(scores, batch, nodes)
+    known = is_labelled(gold)
+    errors = (scores[known, 0] - gold[known].to(scores.dtype)) / deviation
     return errors.square().sum() / len(batch.roots)
 
 
 def _units(outputs: torch.Tensor, batch: Any, nodes: str) -> tuple[torch.Tensor, torch.Tensor]:
-    """Outputs and labels of all units of a batch, or of the root units."""
+    """Outputs and gold values of all units of a batch, or of the root units."""
     if nodes not in ("all", "root"):
         raise ModelError(f"unknown nodes={nodes!r}: expected 'all' or 'root'")
     if nodes == "all":
-        return outputs, batch.labels
-    return outputs[batch.roots], batch.labels[batch.roots]
+        return outputs, batch.gold
+    return outputs[batch.roots], batch.gold[batch.roots]

@@ -144,7 +144,7 @@ class Model(Encodes, EmbedsWords, ABC):
 
     @abstractmethod
     def collate(self, trees: Iterable[Any]) -> Any:
-        """Build the batch of trees: a named tuple with ``labels``, ``roots`` and ``to(device)``."""
+        """Build the batch of trees: a named tuple with ``gold``, ``roots`` and ``to(device)``."""
 
     def batches_of(self, examples: Sequence[Any]) -> Callable[[Sequence[int]], Any]:
         """A function from indices of examples to their batch, equal to that of :meth:`collate`.

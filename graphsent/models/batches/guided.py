@@ -26,7 +26,7 @@ class GuidedBatch(NamedTuple):
         tokens: (num_words,) int64, vocabulary indices of the words of all sentences in order.
         nodes: (num_units,) int64, the node of each unit.
         ranges: (num_units, 2) int64, half-open word range of each unit.
-        labels: (num_units,) int64, the class of each unit, -1 if unlabelled.
+        gold: (num_units,) int64, the class of each unit, -1 if unlabelled.
         roots: (batch_size,) int64, the unit of each whole sentence.
     """
 
@@ -35,7 +35,7 @@ class GuidedBatch(NamedTuple):
     tokens: torch.Tensor
     nodes: torch.Tensor
     ranges: torch.Tensor
-    labels: torch.Tensor
+    gold: torch.Tensor
     roots: torch.Tensor
 
     def to(self, device: torch.device | str) -> GuidedBatch:
@@ -45,7 +45,7 @@ class GuidedBatch(NamedTuple):
 
     def sentences(self) -> GuidedBatch:
         """The batch with the sentences as its only units."""
-        return self.of_units(chosen_units(self.labels, self.roots, phrases=False))
+        return self.of_units(chosen_units(self.gold, self.roots, phrases=False))
 
     def of_units(self, chosen: torch.Tensor) -> GuidedBatch:
         """The batch restricted to some of its units, which must include the sentences.
@@ -57,7 +57,7 @@ class GuidedBatch(NamedTuple):
         return self._replace(
             nodes=self.nodes[chosen],
             ranges=self.ranges[chosen],
-            labels=self.labels[chosen],
+            gold=self.gold[chosen],
             roots=unit[self.roots],
         )
 
@@ -76,6 +76,6 @@ def guided_batch(
         tokens=graph.ndata[TOKEN][word_nodes],
         nodes=torch.arange(graph.num_nodes()),
         ranges=ranges,
-        labels=graph.ndata[LABEL],
+        gold=graph.ndata[LABEL],
         roots=root_nodes(graph),
     )

@@ -22,7 +22,7 @@ from graphsent.models.batches.words import SequenceBatch
 from graphsent.pairs import TreePair
 from graphsent.trees import Tree
 
-__all__ = ["PairBatch", "as_pairs", "pair_labels"]
+__all__ = ["PairBatch", "as_pairs", "gold_of_pairs"]
 
 
 class PairBatch(NamedTuple):
@@ -30,19 +30,19 @@ class PairBatch(NamedTuple):
 
     Attributes:
         sentences: The first sentences of all pairs, followed by the second sentences.
-        labels: (batch_size,) float32, the score of each pair, NaN if unknown; or int64, its class,
+        gold: (batch_size,) float32, the score of each pair, NaN if unknown; or int64, its class,
             -1 if unlabelled.
         roots: (batch_size,) int64, the unit of each pair: 0, 1, ...
     """
 
     sentences: TreeBatch | SiblingBatch | SequenceBatch
-    labels: torch.Tensor
+    gold: torch.Tensor
     roots: torch.Tensor
 
     def to(self, device: torch.device | str) -> PairBatch:
         """The batch on another device; a graph in it is not moved."""
-        sentences, labels, roots = self
-        return PairBatch(sentences.to(device), labels.to(device), roots.to(device))
+        sentences, gold, roots = self
+        return PairBatch(sentences.to(device), gold.to(device), roots.to(device))
 
 
 def as_pairs(
@@ -104,8 +104,8 @@ def _problem(item: Any, what: str) -> str | None:
     return None
 
 
-def pair_labels(pairs: Sequence[TreePair], goal: str) -> torch.Tensor:
-    """The labels of a :class:`PairBatch`: scores for ``"regression"``, else classes."""
+def gold_of_pairs(pairs: Sequence[TreePair], goal: str) -> torch.Tensor:
+    """The ``gold`` of a :class:`PairBatch`: scores for ``"regression"``, else classes."""
     if goal == "regression":
         scores = [math.nan if pair.score is None else pair.score for pair in pairs]
         return torch.tensor(scores, dtype=torch.float32)

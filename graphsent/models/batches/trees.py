@@ -48,12 +48,12 @@ class TreeBatch(NamedTuple):
 
     Attributes:
         graph: The batched graph of all trees with the node data of :mod:`graphsent.graphs.fields`.
-        labels: (num_nodes,) int64, the class of each node, -1 if unlabelled.
+        gold: (num_nodes,) int64, the class of each node, -1 if unlabelled.
         roots: (batch_size,) int64, the node of each whole sentence.
     """
 
     graph: dgl.DGLGraph
-    labels: torch.Tensor
+    gold: torch.Tensor
     roots: torch.Tensor
 
     def to(self, device: torch.device | str) -> TreeBatch:
@@ -63,7 +63,7 @@ class TreeBatch(NamedTuple):
         wheels support no other device than the CPU.
         """
         device = torch.device(device)
-        return TreeBatch(self.graph, to_device(self.labels, device), to_device(self.roots, device))
+        return TreeBatch(self.graph, to_device(self.gold, device), to_device(self.roots, device))
 
     def sentences(self) -> TreeBatch:
         """The batch itself: the state of a root depends on all nodes of its tree."""
@@ -80,13 +80,13 @@ class SiblingBatch(NamedTuple):
     Attributes:
         graph: The sibling graph, with the node data of :mod:`graphsent.graphs.fields`.
         nodes: (num_units,) int64, the graph node of each tree node.
-        labels: (num_units,) int64, the class of each tree node, -1 if unlabelled.
+        gold: (num_units,) int64, the class of each tree node, -1 if unlabelled.
         roots: (batch_size,) int64, the unit of each whole sentence.
     """
 
     graph: dgl.DGLGraph
     nodes: torch.Tensor
-    labels: torch.Tensor
+    gold: torch.Tensor
     roots: torch.Tensor
 
     def to(self, device: torch.device | str) -> SiblingBatch:
@@ -102,23 +102,23 @@ class SiblingBatch(NamedTuple):
         return states.index_select(0, self.nodes.to(states.device))
 
 
-def is_labelled(labels: torch.Tensor) -> torch.Tensor:
+def is_labelled(gold: torch.Tensor) -> torch.Tensor:
     """Mask of the labelled units, with a class other than -1 or a score other than NaN."""
-    return ~torch.isnan(labels) if labels.is_floating_point() else labels >= 0
+    return ~torch.isnan(gold) if gold.is_floating_point() else gold >= 0
 
 
-def chosen_units(labels: torch.Tensor, roots: torch.Tensor, *, phrases: bool) -> torch.Tensor:
+def chosen_units(gold: torch.Tensor, roots: torch.Tensor, *, phrases: bool) -> torch.Tensor:
     """Mask of the units that are examples: the sentences, and optionally labelled phrases.
 
     Args:
-        labels: (num_units,), see :func:`is_labelled`.
+        gold: (num_units,), see :func:`is_labelled`.
         roots: (batch_size,) int64, the units of the sentences.
         phrases: Whether labelled phrases are examples.
 
     Returns:
         (num_units,) bool.
     """
-    chosen = is_labelled(labels) if phrases else torch.zeros_like(labels, dtype=torch.bool)
+    chosen = is_labelled(gold) if phrases else torch.zeros_like(gold, dtype=torch.bool)
     chosen[roots] = True
     return chosen
 

@@ -23,7 +23,7 @@ class SequenceBatch(NamedTuple):
     Attributes:
         tokens: (num_words,) int64, vocabulary indices of the words of all sentences in order.
         ranges: (num_units, 2) int64, half-open word range of each sequence.
-        labels: (num_units,) int64, the class of each sequence, -1 if unlabelled.
+        gold: (num_units,) int64, the class of each sequence, -1 if unlabelled.
         roots: (batch_size,) int64, the unit of each whole sentence.
         context: Contextual features of the words of all sentences in order, or the encoder's input
             for them; None without contextual features.
@@ -31,7 +31,7 @@ class SequenceBatch(NamedTuple):
 
     tokens: torch.Tensor
     ranges: torch.Tensor
-    labels: torch.Tensor
+    gold: torch.Tensor
     roots: torch.Tensor
     context: Context | None = None
 
@@ -40,14 +40,14 @@ class SequenceBatch(NamedTuple):
         return SequenceBatch(
             self.tokens.to(device),
             self.ranges.to(device),
-            self.labels.to(device),
+            self.gold.to(device),
             self.roots.to(device),
             None if self.context is None else self.context.to(device),
         )
 
     def sentences(self) -> SequenceBatch:
         """The batch with the sentences as its only units."""
-        return self.of_units(chosen_units(self.labels, self.roots, phrases=False))
+        return self.of_units(chosen_units(self.gold, self.roots, phrases=False))
 
     def of_units(self, chosen: torch.Tensor) -> SequenceBatch:
         """The batch restricted to some of its units, which must include the sentences.
@@ -57,7 +57,7 @@ class SequenceBatch(NamedTuple):
         """
         unit = torch.cumsum(chosen, 0) - 1
         return self._replace(
-            ranges=self.ranges[chosen], labels=self.labels[chosen], roots=unit[self.roots]
+            ranges=self.ranges[chosen], gold=self.gold[chosen], roots=unit[self.roots]
         )
 
 
@@ -85,13 +85,13 @@ def sequence_batch(
     numbers, units = word_numbers(trees, vocab), flat_units(trees)
     num_words = np.array([len(part) for part in numbers], np.int64)
     num_units = np.array([part.rows.shape[1] for part in units], np.int64)
-    labels, *ranges, is_root = joined([part.rows for part in units], 4)
+    gold, *ranges, is_root = joined([part.rows for part in units], 4)
     first_word = np.repeat(np.cumsum(num_words) - num_words, num_units)
     tokens = np.concatenate([np.zeros(0, np.int64), *numbers], dtype=np.int64)
     return SequenceBatch(
         torch.from_numpy(tokens),
         torch.from_numpy(np.stack(ranges, axis=1) + first_word[:, None]),
-        torch.from_numpy(labels),
+        torch.from_numpy(gold),
         torch.from_numpy(np.flatnonzero(is_root)),
         context,
     )

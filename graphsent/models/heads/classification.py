@@ -21,7 +21,7 @@ from graphsent.models.batches.shape import nodes_of_same_span
 from graphsent.models.batches.trees import chosen_units, is_labelled, tree_batches
 from graphsent.models.batches.words import SequenceBatch
 from graphsent.models.encoders.filters import Filter, FilterEncoder
-from graphsent.models.heads.scores import ScoreOutput, output_layer, score_labels, score_of
+from graphsent.models.heads.scores import ScoreOutput, gold_scores, output_layer, score_of
 from graphsent.sentences import Phrase
 from graphsent.vocabulary import Vocabulary
 
@@ -93,8 +93,8 @@ class Classifier(Model):
     def init_scores(self, examples: Iterable[Any]) -> None:
         """Set mean and deviation of a regression output from the scores of training examples."""
         if isinstance(self.output, ScoreOutput):
-            labels = score_labels(examples)
-            self.output.fit(labels[is_labelled(labels)])
+            gold = gold_scores(examples)
+            self.output.fit(gold[is_labelled(gold)])
 
     def collate(self, trees: Iterable[Any]) -> Any:
         """Build the batch of trees or sentences; usable as ``collate_fn`` of a ``DataLoader``.
@@ -117,8 +117,8 @@ class Classifier(Model):
     def _labelled(self, batch: Any, shaped: Iterable[Any]) -> Any:
         """The batch of trees, with the labels for the model's goal."""
         if self.goal == "regression":
-            return batch._replace(labels=score_labels(shaped))
-        check_classes(batch.labels, len(self.label_names), "node")
+            return batch._replace(gold=gold_scores(shaped))
+        check_classes(batch.gold, len(self.label_names), "node")
         return batch
 
     def forward(self, batch: Any) -> torch.Tensor:
@@ -236,7 +236,7 @@ class SentenceClassifier(ReadsWords, Classifier):
         Arguments and errors as in :meth:`Classifier.collate`.
         """
         batch = super().collate(trees)
-        return batch.of_units(chosen_units(batch.labels, batch.roots, phrases=self.phrases))
+        return batch.of_units(chosen_units(batch.gold, batch.roots, phrases=self.phrases))
 
 
 class ConvolutionClassifier(SentenceClassifier):

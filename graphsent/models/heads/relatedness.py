@@ -17,7 +17,7 @@ from graphsent.models.base.losses import classification_loss, regression_loss
 from graphsent.models.base.model import Model
 from graphsent.models.base.pair_prediction import PairPrediction
 from graphsent.models.base.reading import ReadsTrees
-from graphsent.models.batches.pairs import PairBatch, pair_labels
+from graphsent.models.batches.pairs import PairBatch, gold_of_pairs
 from graphsent.models.batches.trees import is_labelled
 from graphsent.models.heads.scores import ScoreOutput, scores_of
 from graphsent.pairs import TreePair
@@ -111,7 +111,7 @@ class RelatednessModel(Model):
         batch = self._batch_of_pairs(read)
         highest = len(self.label_names)
         if self.goal == "classification":
-            check_classes(batch.labels, highest, "pair")
+            check_classes(batch.gold, highest, "pair")
         elif highest > 1:
             for number, pair in enumerate(read, start=1):
                 if pair.score is not None and not 1 <= pair.score <= highest:
@@ -141,8 +141,8 @@ class RelatednessModel(Model):
         output = self.head.output
         if isinstance(output, ScoreOutput):
             return regression_loss(outputs, batch, nodes, deviation=output.deviation)
-        known = is_labelled(batch.labels)
-        return relatedness_loss(outputs[known], batch.labels[known])
+        known = is_labelled(batch.gold)
+        return relatedness_loss(outputs[known], batch.gold[known])
 
     def init_scores(self, examples: Iterable[Any]) -> None:
         """Set mean and deviation of the output from training scores, if these have any range."""
@@ -179,7 +179,7 @@ class RelatednessModel(Model):
     def _batch_of_pairs(self, pairs: Sequence[TreePair]) -> PairBatch:
         sentences = [pair.first for pair in pairs] + [pair.second for pair in pairs]
         batch = self._batch(self._shaped(sentences)).sentences()
-        return PairBatch(batch, pair_labels(pairs, self.goal), torch.arange(len(pairs)))
+        return PairBatch(batch, gold_of_pairs(pairs, self.goal), torch.arange(len(pairs)))
 
     def _outputs(self, pairs: list[TreePair]) -> torch.Tensor:
         return self(self._batch_of_pairs(pairs).to(self._device)).float()

@@ -1,4 +1,4 @@
-"""Regression: the output layer of models that predict a number, and their training labels."""
+"""Regression: the output layer of models that predict a number, and the scores it learns from."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from torch import nn
 from graphsent.errors import ModelError
 from graphsent.layers import expected_score
 
-__all__ = ["ScoreOutput", "output_layer", "score_labels", "score_of", "scores_of"]
+__all__ = ["ScoreOutput", "gold_scores", "output_layer", "score_of", "scores_of"]
 
 
 class ScoreOutput(nn.Linear):
@@ -73,7 +73,7 @@ def scores_of(outputs: torch.Tensor) -> torch.Tensor:
     return outputs[:, 0] if outputs.shape[1] == 1 else expected_score(outputs)
 
 
-def score_labels(trees: Iterable[Any]) -> torch.Tensor:
+def gold_scores(trees: Iterable[Any]) -> torch.Tensor:
     """The labels of all nodes of trees (or sentences) as numbers.
 
     Returns:
