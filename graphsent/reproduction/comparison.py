@@ -92,16 +92,18 @@ def compare(
 
 def _resampled(columns: tuple[str, ...], sides: Sequence[np.ndarray], seed: int) -> np.ndarray:
     """Differences of the mean metrics in samples, from addends (num_runs, num_examples, k)."""
-    number = sides[0].shape[1]
+    both, number = np.concatenate(sides), sides[0].shape[1]
+    # All runs in one product, which takes half the time of two; einsum is 50 times slower.
+    terms = both.transpose(1, 0, 2).reshape(number, -1)
     found = []
     for counts, *runs in _draws(number, tuple(map(len, sides)), seed):
-        weights, sampled = counts.astype(np.float64), []
-        for each, chosen in zip(sides, runs, strict=True):
-            # As one product: einsum is 50 times slower.
-            flat = weights @ each.transpose(1, 0, 2).reshape(number, -1)
-            metrics = metric_of(columns, flat.reshape(_AT_ONCE, len(each), -1), number)
-            sampled.append(np.take_along_axis(metrics, chosen, 1).mean(1))
-        found.append(sampled[0] - sampled[1])
+        sums = (counts.astype(np.float64) @ terms).reshape(len(counts), len(both), -1)
+        metrics = np.split(metric_of(columns, sums, number), [len(sides[0])], 1)
+        first, second = (
+            np.take_along_axis(each, chosen, 1).mean(1)
+            for each, chosen in zip(metrics, runs, strict=True)
+        )
+        found.append(first - second)
     return np.concatenate(found)
 
 
