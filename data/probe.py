@@ -1,4 +1,4 @@
-"""Simple baselines on the synthetic corpora: ``python data/probe.py`` (needs numpy).
+"""Simple baselines on the synthetic corpora: ``python data/probe.py`` (needs numpy and scipy).
 
 Multinomial logistic regression on bags of words (or of words and bigrams) for sentence sentiment
 and coarse question classes, the first word alone for questions, and word overlap for sentence
@@ -15,6 +15,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+from scipy.sparse import csr_matrix
 
 DATA = Path(__file__).resolve().parent
 
@@ -65,24 +66,28 @@ def first_word(words: list[str]) -> list[str]:
 
 def _matrix(
     examples: Sequence[Example], features: Features, index: dict[str, int], presence: bool
-) -> np.ndarray:
-    matrix = np.zeros((len(examples), len(index)), dtype=np.float32)
-    for row, (_, words) in enumerate(examples):
-        for feature in features(words):
-            if feature in index:
-                matrix[row, index[feature]] += 1
-    return np.minimum(matrix, 1) if presence else matrix
+) -> csr_matrix:
+    found = [
+        (row, index[feature])
+        for row, (_, words) in enumerate(examples)
+        for feature in (set if presence else list)(features(words))
+        if feature in index
+    ]
+    rows, columns = np.array(found).T
+    ones = np.ones(len(found), dtype=np.float32)
+    return csr_matrix((ones, (rows, columns)), (len(examples), len(index)))
 
 
-def _fitted(x: np.ndarray, y: np.ndarray, decay: float, steps: int = 250) -> np.ndarray:
+def _fitted(x: csr_matrix, y: np.ndarray, decay: float, steps: int = 250) -> np.ndarray:
     """Weights (features, classes) that minimize cross-entropy plus L2, by full-batch Adam."""
     weights = np.zeros((x.shape[1], y.max() + 1), dtype=np.float32)
     mean, square = np.zeros_like(weights), np.zeros_like(weights)
     target = np.eye(weights.shape[1], dtype=np.float32)[y]
     for step in range(1, steps + 1):
-        scores = np.exp(x @ weights - (x @ weights).max(axis=1, keepdims=True))
+        logits = x @ weights
+        scores = np.exp(logits - logits.max(axis=1, keepdims=True))
         error = scores / scores.sum(axis=1, keepdims=True) - target
-        gradient = x.T @ error / len(x) + decay * weights
+        gradient = x.T @ error / len(y) + decay * weights
         mean = 0.9 * mean + 0.1 * gradient
         square = 0.999 * square + 0.001 * gradient**2
         rate = 0.05 * np.sqrt(1 - 0.999**step) / (1 - 0.9**step)
