@@ -201,7 +201,11 @@ def test_damaged_directories(damage, message, bert, tmp_path):
 
 @pytest.mark.parametrize(
     ("kind", "message"),
-    [("ConvBert", "also reads padding"), ("FNet", "cannot read a sentence: .*attention_mask")],
+    [
+        ("ConvBert", "also reads padding"),
+        # In newer versions of transformers, FNet accepts a mask, and ignores it.
+        ("FNet", "cannot read a sentence: .*attention_mask|also reads padding"),
+    ],
 )
 def test_networks_that_read_padding_or_no_mask_are_refused(kind, message, bert, tmp_path):
     import transformers
