@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 __all__ = ["dgl", "import_dgl"]
 
 _GRAPHBOLT = "dgl.graphbolt"
-_REQUIREMENTS = "graphsent needs DGL 2.1 or 2.2 with torch 2.1 or newer"
+_REQUIREMENTS = "graphsent needs DGL 2.1 or 2.2 with torch 2.4 or newer"
 
 
 class _OptionalLoader(Loader):

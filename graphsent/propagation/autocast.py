@@ -1,4 +1,4 @@
-"""Autocast, across versions of torch."""
+"""Autocast, also of devices that have none."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ def autocast_enabled(device_type: str) -> bool:
     """Whether autocast is enabled for a device type."""
     try:
         return torch.is_autocast_enabled(device_type)
-    except TypeError:  # torch before 2.4 takes no argument
-        return torch.is_autocast_enabled() or torch.is_autocast_cpu_enabled()
     except RuntimeError:  # no device with autocast, such as "meta"
         return False
 

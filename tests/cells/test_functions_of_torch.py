@@ -175,9 +175,6 @@ IN_PLACE = {
     "activations in place": lambda cell, h: torch.relu_(nn.ReLU(inplace=True)(cell.V(h)) + h),
 }
 EACH = {**POINTWISE, **OTHERS, **IN_PLACE}
-if not hasattr(functional, "rms_norm"):  # torch before 2.4
-    del EACH["RMS norm"]
-
 
 KINDS = pytest.mark.parametrize("kind", [OfAnyChildren, OfSlots])
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn.modules.module import _has_any_global_hook
+from torch.nn.modules import module as of_all_modules
 from torch.nn.utils import parametrize
 
 from graphsent.propagation.autocast import without_autocast
@@ -28,6 +28,7 @@ from graphsent.propagation.recurrence.symbols import Untraceable
 from graphsent.propagation.recurrence.tracing import DRAWS, like_of
 
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+_HOOKS_OF_ALL_MODULES = [getattr(of_all_modules, f"_global{name}") for name in _HOOKS]
 _NOT_SEEN = {  # functions that a symbol cannot answer for, nor refuse
     **dict.fromkeys(
         [f"is_{mode}_enabled" for mode in ("grad", "autocast", "inference_mode")],
@@ -101,7 +102,7 @@ def _recurrence_of(
 
 def has_hooks(module: nn.Module) -> bool:
     """Whether functions are called before or after a module, or all modules."""
-    return bool(_has_any_global_hook()) or any(vars(module)[name] for name in _HOOKS)
+    return any(_HOOKS_OF_ALL_MODULES) or any(vars(module)[name] for name in _HOOKS)
 
 
 def parameters_of(cell: nn.Module) -> dict[str, Tensor]:
@@ -118,7 +119,7 @@ def parameters_of(cell: nn.Module) -> dict[str, Tensor]:
 def _facts(cell: Any) -> list[Any]:
     """What the functions of a cell may depend on, except the values of its parameters."""
     kind = type(cell)
-    facts = [bool(_has_any_global_hook()), kind.project, kind.start, kind.combine]
+    facts = [any(_HOOKS_OF_ALL_MODULES), kind.project, kind.start, kind.combine]
     given = [*parameters_of(cell).values()]
     facts.append(given[0].device if given else None)  # where a trace makes constants
     tensors = [*map(id, given)]
