@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -176,3 +177,24 @@ def test_a_long_list_goes_on(page):
     page.click("#more")
     assert len(page.query_selector_all("li")) == REST + 3
     assert page.is_hidden("#more")
+
+
+def test_boxes_do_not_overlap(page, tmp_path):
+    """Neither those above a single word nor those with long numbers above two words."""
+    names = tuple(f"class {number}" for number in range(120))
+    trees = [
+        "(1 (1 (119 a)) (1 (119 b)) (1 (119 c)))",
+        "(1 (101 (119 a) (119 b)) (101 (119 c) (119 d)))",
+    ]
+    given = []
+    for tree in map(Tree.from_string, trees):
+        rows = np.eye(120, dtype=np.float32)[[119] * tree.num_nodes]
+        given.append(Prediction(tree, rows, names, ordered_classes=False))
+    write_page(given, tmp_path / "wide.html")
+    page.goto((tmp_path / "wide.html").as_uri())
+    for number in (1, 2):
+        page.click(f"li:nth-child({number}) button")
+        boxes = [each.bounding_box() for each in page.query_selector_all(".node rect")]
+        for row in {box["y"] for box in boxes}:
+            ends = sorted((box["x"], box["x"] + box["width"]) for box in boxes if box["y"] == row)
+            assert all(end < begin for (_, end), (begin, _) in itertools.pairwise(ends))

@@ -113,8 +113,10 @@ function picture(item) {
   });
   const boxes = captions.map((text) => Math.max(HEIGHT, width(text, LABEL) + 12));
   const columns = item.words.map((word) => Math.max(26, width(word, WORD)) + GAP);
-  item.positions.forEach((position, n) => {
-    if (position >= 0) columns[position] = Math.max(columns[position], boxes[n] + GAP);
+  // The column of a word fits its node and a share of every box above it, so that boxes never overlap.
+  item.spans.forEach((span, n) => {
+    const [begin, end] = isWord[n] ? [item.positions[n], item.positions[n] + 1] : span;
+    for (let place = begin; place < end; place++) columns[place] = Math.max(columns[place], (boxes[n] + GAP) / (end - begin));
   });
   const borders = [MARGIN];
   for (const column of columns) borders.push(borders[borders.length - 1] + column);
@@ -127,8 +129,10 @@ function picture(item) {
   const order = item.parents.map((_, n) => n).sort((a, b) => item.depths[b] - item.depths[a]);
   for (const n of order) {
     if (isWord[n]) x[n] = middle(item.positions[n]);
-    else if (low[n] <= high[n]) x[n] = (low[n] + high[n]) / 2;
-    else x[n] = (borders[0] + total) / 2;
+    else {
+      const [begin, end] = item.spans[n], half = (boxes[n] + GAP) / 2;
+      x[n] = Math.min(Math.max((low[n] + high[n]) / 2, borders[begin] + half), borders[end] - half);
+    }
     const parent = item.parents[n];
     if (parent >= 0) { low[parent] = Math.min(low[parent], x[n]); high[parent] = Math.max(high[parent], x[n]); }
   }
