@@ -167,7 +167,7 @@ def test_in_a_browser(tmp_path):
     assert "hacked" in dom
     assert "<img" not in dom
     assert "212 of 212 sentences" in dom
-    assert dom.count('class="badges"') == 200  # the rest follows after a click
+    assert dom.count('class="badges"') == 212  # up to the chosen one
     assert "212 sentences; 210 of 212 with a gold label are right (99.1 %)" in dom
     assert dom.count('class="node off"') == hostile().num_nodes
     assert "1 ≠ 0" in dom

@@ -125,12 +125,39 @@ def test_a_click_chooses_a_sentence_and_a_link_leads_to_it(page):
     assert text(page) == "a dull play"
 
 
+def test_a_new_number_in_the_address_chooses_its_sentence(page):
+    page.evaluate("location.hash = '#2'")
+    page.wait_for_function("document.getElementById('text').innerText === 'not lovely'")
+    page.go_back()
+    page.wait_for_function("document.getElementById('text').innerText === 'a lovely film'")
+    page.evaluate("location.hash = '#0'")  # there is none
+    assert text(page) == "a lovely film"
+
+
+def test_a_linked_sentence_is_listed_and_in_view(page):
+    url = page.url.partition("#")[0]
+    page.goto("about:blank")
+    page.goto(f"{url}#{REST + 2}")  # beyond those that are listed at first
+    current = page.locator("li button[aria-current=true]")
+    assert current.get_attribute("data-number") == f"{REST + 2}"
+    box = current.bounding_box()
+    assert box["y"] + box["height"] <= page.viewport_size["height"]
+    page.keyboard.press("ArrowDown")
+    assert current.get_attribute("data-number") == f"{REST + 3}"
+
+
+
 def test_arrow_keys_step_through_the_list(page):
     page.keyboard.press("ArrowDown")
     assert text(page) == "not lovely"
     page.keyboard.press("ArrowUp")
     page.keyboard.press("ArrowUp")  # there is none above the first
     assert text(page) == "a lovely film"
+    page.click("li:nth-child(1) button")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")  # the focus has moved, too
+    assert text(page) == "not lovely"
+    page.keyboard.press("ArrowUp")
     page.focus("#search")  # here they move the cursor
     page.keyboard.press("ArrowDown")
     assert text(page) == "a lovely film"

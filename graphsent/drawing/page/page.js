@@ -90,11 +90,21 @@ function mark() {
 function choose(item) {
   state.chosen = item;
   tip(null);
+  const place = state.found.indexOf(item);
+  if (place >= state.shown) { state.shown = place + PAGE; list(); }
   mark();
   byId("text").textContent = item ? item.words.join(" ") : "No sentence matches.";
   // Without a tree there is one node: its probabilities are all there is to show.
   byId("picture").replaceChildren(...(item ? [item.parents.length > 1 ? picture(item) : shares(item, item.root)] : []));
   if (item) history.replaceState(null, "", `#${item.number}`);
+}
+
+// Chooses the sentence whose number is in an address.
+function follow(hash) {
+  const item = data.items[Number(hash.slice(1)) - 1];
+  if (!item) return;
+  choose(item);
+  byId("items").querySelector("[aria-current=true]")?.scrollIntoView({ block: "nearest" });
 }
 
 const measure = document.createElement("canvas").getContext("2d");
@@ -249,13 +259,13 @@ function start() {
     const next = state.found[state.found.indexOf(state.chosen) + step];
     if (!next) return;
     event.preventDefault();
-    if (state.found.indexOf(next) >= state.shown) { state.shown += PAGE; list(); }
     choose(next);
-    byId("items").querySelector("[aria-current=true]")?.scrollIntoView({ block: "nearest" });
+    byId("items").querySelector("[aria-current=true]").focus();
   });
-  const linked = data.items[Number(location.hash.slice(1)) - 1];
+  const address = location.hash;
   update();
-  if (linked) choose(linked);
+  follow(address);
+  addEventListener("hashchange", () => follow(location.hash));
 }
 
 start();
