@@ -146,6 +146,14 @@ def test_a_linked_sentence_is_listed_and_in_view(page):
     assert current.get_attribute("data-number") == f"{REST + 3}"
 
 
+def test_filters_are_those_of_the_list_on_the_way_back_to_the_page(page):
+    page.select_option("#which", "wrong")
+    page.fill("#search", "lovely")
+    page.goto("about:blank")
+    page.go_back()
+    assert (page.input_value("#which"), page.input_value("#search")) == ("all", "")
+    assert found(page) == f"{REST + 3}"
+
 
 def test_arrow_keys_step_through_the_list(page):
     page.keyboard.press("ArrowDown")
