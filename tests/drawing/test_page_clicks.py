@@ -233,3 +233,19 @@ def test_boxes_do_not_overlap(page, tmp_path):
         for row in {box["y"] for box in boxes}:
             ends = sorted((box["x"], box["x"] + box["width"]) for box in boxes if box["y"] == row)
             assert all(end < begin for (_, end), (begin, _) in itertools.pairwise(ends))
+
+
+def test_long_names_and_sentences_break_nothing_else(page, tmp_path):
+    """A narrow page is no wider than the screen, and the tip shows its numbers."""
+    name = "a name of a class that is much longer than there is room for in a list of sentences"
+    tree = Tree.from_string(f"(0 (0 film) (0 {'very-' * 2000}good))")
+    rows = np.eye(2, dtype=np.float32)[[1, 1, 1]]
+    write_page([Prediction(tree, rows, (f"{name} 0", f"{name} 1"))], tmp_path / "long.html")
+    page.set_viewport_size({"width": 320, "height": 900})
+    page.goto((tmp_path / "long.html").as_uri())
+    assert page.evaluate("document.documentElement.scrollWidth") == 320
+    assert page.locator(".wrong").bounding_box()["height"] < 30  # one line
+    page.focus("[data-node='0']")
+    tip, last = page.locator("#tip").bounding_box(), page.locator("#tip tr").last.bounding_box()
+    assert tip["x"] + tip["width"] < 320
+    assert last["y"] + last["height"] < 900
