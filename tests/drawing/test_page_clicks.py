@@ -249,3 +249,17 @@ def test_long_names_and_sentences_break_nothing_else(page, tmp_path):
     tip, last = page.locator("#tip").bounding_box(), page.locator("#tip tr").last.bounding_box()
     assert tip["x"] + tip["width"] < 320
     assert last["y"] + last["height"] < 900
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_colours_of_a_high_contrast_theme(page, scheme):
+    page.emulate_media(forced_colors="active", color_scheme=scheme)
+
+    def color(selector: str, name: str) -> str:
+        return page.eval_on_selector(selector, f"each => getComputedStyle(each).{name}")
+
+    assert color("svg > text", "fill") == color("body", "color")  # the words
+    buttons = ("li:nth-child(1) button", "li:nth-child(2) button")
+    chosen, other = (color(button, "borderTopColor") for button in buttons)
+    assert chosen != other
+    assert other == color("body", "backgroundColor")
