@@ -263,3 +263,15 @@ def test_the_colours_of_a_high_contrast_theme(page, scheme):
     chosen, other = (color(button, "borderTopColor") for button in buttons)
     assert chosen != other
     assert other == color("body", "backgroundColor")
+
+
+def test_the_chosen_sentence_is_printed_with_all_of_its_tree(page, tmp_path):
+    tree = Tree.from_string("(1" + " (1 lovely)" * 60 + ")")
+    rows = np.eye(3, dtype=np.float32)[[1] * tree.num_nodes]
+    write_page([Prediction(tree, rows)] * 300, tmp_path / "wide.html")
+    page.goto((tmp_path / "wide.html").as_uri())
+    page.emulate_media(media="print")
+    assert page.is_hidden("#list")
+    assert page.is_visible("#matrix")
+    assert page.locator("#picture svg").bounding_box()["width"] < page.viewport_size["width"]
+    assert page.evaluate("document.documentElement.scrollHeight <= innerHeight")

@@ -148,7 +148,8 @@ function picture(item) {
   }
   const y = item.depths.map((depth) => MARGIN + HEIGHT / 2 + row * depth);
   const ground = MARGIN + HEIGHT / 2 + row * (deepest + 1);
-  const svg = shape("svg", { width: total + MARGIN, height: ground + WORD + MARGIN, role: "group" });
+  const right = total + MARGIN, bottom = ground + WORD + MARGIN;
+  const svg = shape("svg", { width: right, height: bottom, viewBox: `0 0 ${right} ${bottom}`, role: "group" });
   item.parents.forEach((parent, n) => {
     if (parent >= 0) svg.append(shape("line", { class: "edge", x1: x[n], y1: y[n], x2: x[parent], y2: y[parent] }));
     if (isWord[n]) svg.append(shape("line", { class: "leader", x1: x[n], y1: y[n], x2: x[n], y2: ground - WORD * 0.8 }));
