@@ -275,3 +275,11 @@ def test_the_chosen_sentence_is_printed_with_all_of_its_tree(page, tmp_path):
     assert page.is_visible("#matrix")
     assert page.locator("#picture svg").bounding_box()["width"] < page.viewport_size["width"]
     assert page.evaluate("document.documentElement.scrollHeight <= innerHeight")
+
+
+def test_without_scripts_the_page_says_what_it_needs(browser, page):
+    context = browser.new_context(java_script_enabled=False)
+    plain = context.new_page()
+    plain.goto(page.url)
+    assert "This page needs JavaScript" in plain.inner_text("header")
+    context.close()
