@@ -277,6 +277,20 @@ def test_the_chosen_sentence_is_printed_with_all_of_its_tree(page, tmp_path):
     assert page.evaluate("document.documentElement.scrollHeight <= innerHeight")
 
 
+@pytest.mark.parametrize(
+    ("label", "said"),
+    [
+        (1, "1 sentence; 1 of 1 with a gold label is right (100.0 %)"),
+        (0, "1 sentence; 0 of 1 with a gold label are right (0.0 %)"),
+    ],
+)
+def test_one_sentence_is_no_plural(page, tmp_path, label, said):
+    write_page([prediction("(1 film)", [label])], tmp_path / "one.html")
+    page.goto((tmp_path / "one.html").as_uri())
+    assert page.inner_text("#summary") == said
+    assert page.inner_text("#found") == "1 of 1 sentence"
+
+
 def test_without_scripts_the_page_says_what_it_needs(browser, page):
     context = browser.new_context(java_script_enabled=False)
     plain = context.new_page()

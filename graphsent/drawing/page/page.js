@@ -11,6 +11,7 @@ const hasPhrases = data.items.some((item) => item.gold.filter((label) => label >
 const rightOf = (item) => item.gold[item.root] < 0 || item.gold[item.root] === item.labels[item.root];
 const phrasesWrong = (item) => item.gold.filter((label, n) => label >= 0 && label !== item.labels[n]).length;
 const sure = (item) => item.probabilities[item.root][item.labels[item.root]];
+const sentences = (count) => `${count} sentence${count === 1 ? "" : "s"}`;
 const percent = (share) => (100 * share).toFixed(1) + " %";
 
 function element(name, attributes = {}, ...children) {
@@ -61,7 +62,7 @@ const ORDERS = {
 function update() {
   state.shown = PAGE;
   state.found = data.items.filter(matches).sort(ORDERS[byId("order").value]);
-  byId("found").textContent = `${state.found.length} of ${data.items.length} sentences`;
+  byId("found").textContent = `${state.found.length} of ${sentences(data.items.length)}`;
   list();
   if (!state.found.includes(state.chosen)) choose(state.found[0] ?? null);
 }
@@ -234,8 +235,8 @@ function start() {
   const judged = data.items.filter((item) => item.gold[item.root] >= 0);
   const right = judged.filter(rightOf).length;
   byId("summary").textContent = hasGold
-    ? `${data.items.length} sentences; ${right} of ${judged.length} with a gold label are right (${percent(right / judged.length)})`
-    : `${data.items.length} sentences, without gold labels`;
+    ? `${sentences(data.items.length)}; ${right} of ${judged.length} with a gold label ${right === 1 ? "is" : "are"} right (${percent(right / judged.length)})`
+    : `${sentences(data.items.length)}, without gold labels`;
   fill(byId("which"), hasGold
     ? [["all", "all"], ["wrong", "mistakes"], ["right", "no mistakes"], ...(hasPhrases ? [["phrases", "with a wrong phrase"]] : [])]
     : [["all", "all"]]);
