@@ -22,7 +22,7 @@ from graphsent._files import atomic_path, full_path, sha256
 from graphsent.cli.request import Request, load_requested
 from graphsent.cli.usage import UsageError
 from graphsent.errors import DataError, FailedError, GraphsentError
-from graphsent.models.base.hub import local_directory
+from graphsent.models.base.hub import is_on_hub, local_directory
 from graphsent.pretrained import PACKAGED
 from graphsent.training import RunDirectory
 
@@ -54,6 +54,9 @@ def run_on_ray(command: str, form: str, request: Request, arguments: Any) -> Non
     out = Path(arguments.out).resolve()
     if out == Path(request.files[0]).resolve():
         raise UsageError("--out: expected a directory other than that of the input files")
+    if request.run is not None and not is_on_hub(request.run):
+        # Workers of a cluster may have another working directory.
+        request = request._replace(run=full_path(request.run))
     about = {"command": command, "format": form, "model": _digest(request.run or str(PACKAGED))}
     _check_out(out, {**about, **{name: getattr(arguments, name) for name in _LASTING}})
     rows = [

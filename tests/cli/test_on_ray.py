@@ -71,6 +71,24 @@ def test_files_with_results_are_skipped(trained, shards, tmp_path, capsys, unmap
     assert "holds results of another model, or with other options" in capsys.readouterr().err
 
 
+def test_workers_may_have_another_working_directory(
+    trained, shards, tmp_path, monkeypatch, unmapped
+):
+    load = on_ray.load_requested
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+
+    def load_elsewhere(*arguments):
+        with monkeypatch.context() as patch:
+            patch.chdir(elsewhere)
+            return load(*arguments)
+
+    monkeypatch.setattr(on_ray, "load_requested", load_elsewhere)
+    monkeypatch.chdir(trained.parent)
+    (shards / "b.txt").unlink()
+    assert main(["predict", trained.name, str(shards), "--ray", f"--out={tmp_path / 'out'}"]) == 0
+
+
 def test_the_suffix_of_a_link_determines_the_format(trained, tmp_path, unmapped):
     """Files of the Hugging Face Hub's cache are links to others that are named by digests."""
     (tmp_path / "0a1b").write_text("id,text\n1,a good film\n")
