@@ -20,8 +20,10 @@ from typing import Any
 
 from graphsent._files import atomic_path, full_path, sha256
 from graphsent.cli.request import Request, load_requested
+from graphsent.cli.streams import reading_of
 from graphsent.cli.usage import UsageError
 from graphsent.errors import DataError, FailedError, GraphsentError
+from graphsent.models import ParseReranker
 from graphsent.models.base.hub import is_on_hub, local_directory
 from graphsent.pretrained import PACKAGED
 from graphsent.training import RunDirectory
@@ -30,6 +32,7 @@ __all__ = ["run_on_ray"]
 
 _ABOUT = "about.json"
 _ERRORS = ".errors"
+_PICTURES = ("png", "svg")
 # Options that the results depend on, besides the model.
 _LASTING = ("input", "parser", "text_column", "encoding")
 
@@ -46,6 +49,7 @@ def run_on_ray(command: str, form: str, request: Request, arguments: Any) -> Non
     Raises:
         UsageError: A directory is missing, or the model does not read such files.
         DataError: There are no files, or existing results are of another model or other options.
+        GraphsentError: The model or the parser cannot be loaded.
         FailedError: Inputs were bad, or files could not be read.
     """
     import ray  # pyright: ignore[reportMissingImports]
@@ -57,6 +61,7 @@ def run_on_ray(command: str, form: str, request: Request, arguments: Any) -> Non
     if request.run is not None and not is_on_hub(request.run):
         # Workers of a cluster may have another working directory.
         request = request._replace(run=full_path(request.run))
+    _check(load_requested(request, arguments, command), command, form, arguments)
     about = {"command": command, "format": form, "model": _digest(request.run or str(PACKAGED))}
     _check_out(out, {**about, **{name: getattr(arguments, name) for name in _LASTING}})
     rows = [
@@ -151,6 +156,19 @@ def _map(rows: list[dict[str, str]], command: str, request: Request, arguments: 
         )
     if failed:
         raise FailedError(f"{len(failed)} of {len(rows)} files have no results: {failed[0]}")
+
+
+def _check(model: Any, command: str, form: str, arguments: Any) -> None:
+    """Finds mistakes before Ray starts, which every worker would report otherwise.
+
+    Raises:
+        UsageError: The model does not read such files, or the format has several files.
+    """
+    if isinstance(model, ParseReranker):
+        raise UsageError(f"the model {model.name!r} reads n-best lists: --ray needs another model")
+    if form in _PICTURES:
+        raise UsageError(f"--format {form} has a file per sentence and cannot be used with --ray")
+    reading_of(command, model, arguments)
 
 
 def _shards(request: Request, arguments: Any) -> list[Path]:

@@ -170,6 +170,32 @@ def test_arguments_that_conflict_with_ray(trained, shards, capsys, arguments, me
     assert message in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (["--input=text"], 2, "reads trees and needs --parser NAME"),
+        (["--parser=nobody"], 2, "unknown parser 'nobody'"),
+        (["--format=svg"], 2, "--format svg has a file per sentence"),
+        (["--damaged"], 2, "damaged or changed since it was saved"),
+    ],
+)
+def test_mistakes_are_found_before_workers_start(
+    trained, shards, tmp_path, capsys, unmapped, arguments, status, message
+):
+    run, out = shutil.copytree(trained, tmp_path / "run"), tmp_path / "out"
+    if arguments == ["--damaged"]:
+        arguments = []
+        (run / "model" / "model.safetensors").write_bytes(b"")
+    try:
+        found = main(["predict", str(run), str(shards), "--ray", f"--out={out}", *arguments])
+    except SystemExit as stop:
+        found = stop.code
+    (line,) = capsys.readouterr().err.splitlines()
+    assert (found, message in line) == (status, True)
+    assert unmapped == []
+    assert not out.exists()
+
+
 def test_results_go_to_a_separate_directory(trained, shards, capsys, unmapped):
     with pytest.raises(SystemExit):
         main(["predict", str(trained), str(shards), "--ray", f"--out={shards}/."])
