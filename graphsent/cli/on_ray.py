@@ -76,6 +76,9 @@ def run_on_ray(command: str, form: str, request: Request, arguments: Any) -> Non
             ray.init(log_to_driver=False, logging_level="ERROR")
         try:
             _map(missing, command, request, arguments)
+        except ray.exceptions.RayError as error:
+            reason = type(error).__name__
+            raise FailedError(f"a worker of Ray failed: {reason}; --debug shows where") from error
         finally:
             if is_own:
                 ray.shutdown()
@@ -127,7 +130,7 @@ def _map(rows: list[dict[str, str]], command: str, request: Request, arguments: 
     """Has workers process the files, and prints a line after each."""
     import ray.data  # pyright: ignore[reportMissingImports]
 
-    logging.getLogger("ray.data").setLevel(logging.ERROR)
+    logging.getLogger("ray.data").setLevel(logging.CRITICAL)
     ray.data.DataContext.get_current().enable_progress_bars = False
     workers = arguments.workers or int(ray.cluster_resources().get("CPU", 1))
     # Workers receive one block, that is one file, at a time.

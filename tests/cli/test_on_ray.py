@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,6 +15,10 @@ from graphsent.cli.request import Request
 
 TREE = "(4 (2 (2 the) (2 film)) (4 (2 is) (4 good)))\n"
 OTHER = "(0 (2 (2 the) (2 film)) (0 (2 is) (0 awful)))\n"
+
+
+class RayError(Exception):
+    """Stands in for the errors of Ray, whose texts have the traceback of a worker."""
 
 
 @pytest.fixture
@@ -34,6 +39,7 @@ def unmapped(monkeypatch):
 
     class Ray:
         is_initialized = staticmethod(lambda: True)
+        exceptions = SimpleNamespace(RayError=RayError)
 
     def predict(rows, command, request, arguments):
         worker = on_ray.Worker(command, request, vars(arguments))
@@ -194,6 +200,16 @@ def test_mistakes_are_found_before_workers_start(
     assert (found, message in line) == (status, True)
     assert unmapped == []
     assert not out.exists()
+
+
+def test_a_worker_that_fails_is_one_line(trained, shards, tmp_path, capsys, monkeypatch, unmapped):
+    def fail(*arguments):
+        raise RayError("Traceback (most recent call last):\n  ...\nValueError: no memory\n")
+
+    monkeypatch.setattr(on_ray, "_map", fail)
+    assert main(["predict", str(trained), str(shards), "--ray", f"--out={tmp_path / 'out'}"]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line == "graphsent predict: a worker of Ray failed: RayError; --debug shows where"
 
 
 def test_results_go_to_a_separate_directory(trained, shards, capsys, unmapped):
