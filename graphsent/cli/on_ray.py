@@ -199,7 +199,7 @@ def _check_out(out: Path, about: dict[str, Any]) -> None:
         DataError: Existing results were computed with something else.
     """
     path = out / _ABOUT
-    if not path.exists():
+    if not path.exists() or [*out.iterdir()] == [path]:  # there are no results
         with atomic_path(path) as temporary:
             temporary.write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
         return

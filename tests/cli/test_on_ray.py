@@ -95,6 +95,15 @@ def test_workers_may_have_another_working_directory(
     assert main(["predict", trained.name, str(shards), "--ray", f"--out={tmp_path / 'out'}"]) == 0
 
 
+def test_a_directory_without_results_takes_other_options(trained, shards, tmp_path, unmapped):
+    (shards / "b.txt").unlink()
+    arguments = ["predict", str(trained), str(shards), "--ray", f"--out={tmp_path / 'out'}"]
+    main([*arguments, "--encoding=nobody"])
+    assert all("unknown encoding" in row["error"] for row in unmapped[0])
+    assert main(arguments) == 0
+    assert (tmp_path / "out" / "a.txt.text").is_file()
+
+
 def test_the_suffix_of_a_link_determines_the_format(trained, tmp_path, unmapped):
     """Files of the Hugging Face Hub's cache are links to others that are named by digests."""
     (tmp_path / "0a1b").write_text("id,text\n1,a good film\n")
