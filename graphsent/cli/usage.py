@@ -302,7 +302,7 @@ _KINDS = {
 def _wrong_type(match: re.Match[str], _parser: CommandParser) -> str:
     name, kind, value = match.groups()
     kinds: list[str] = re.findall(r"<class '(\w+)'>", kind)
-    expected = " or ".join(_KINDS.get(each, each) for each in kinds) or f"one of {kind}"
+    expected = " or ".join(sorted(_KINDS.get(each, each) for each in kinds)) or f"one of {kind}"
     return f"{flag(name)}: expected {expected}, got {value!r}"
 
 
