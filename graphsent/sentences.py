@@ -62,6 +62,11 @@ class Sentence:
         """The parent of the node: -1, as for a root."""
         return np.array([-1])
 
+    @property
+    def root(self) -> int:
+        """Index of the node, 0."""
+        return 0
+
     @cached_property
     def depths(self) -> np.ndarray:
         """The depth of the node, 0."""

@@ -62,7 +62,7 @@ def _with_root_label(tree: DependencyTree) -> DependencyTree:
     if not label:
         return tree
     labels = list(tree.labels)
-    labels[int(tree.depths.argmin())] = label
+    labels[tree.root] = label
     return tree.replace(labels=labels)
 
 

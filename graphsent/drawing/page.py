@@ -137,7 +137,7 @@ def _item(prediction: ClassPrediction, *, numbered: bool) -> dict[str, Any]:
     known = class_numbers(prediction.label_names, names=not numbered)
     return {
         "words": list(tree.words),
-        "root": int(np.argmin(tree.depths)),
+        "root": tree.root,
         "parents": parents.tolist(),
         "depths": tree.depths.tolist(),
         "spans": spans.tolist(),

@@ -9,8 +9,6 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from graphsent.errors import DataError
 from graphsent.trees import DependencyTree, Tree, iter_conllu, iter_labelled_trees, unescape
 
@@ -213,7 +211,7 @@ def with_root_label(parse: DependencyTree | Tree, label: str) -> DependencyTree 
 
 def root_label(example: Any) -> str:
     """The label of a whole sentence, at the root of its tree."""
-    return example.labels[int(np.argmin(example.depths))]
+    return example.labels[example.root]
 
 
 def letters(text: str) -> str:

@@ -111,6 +111,11 @@ class DependencyTree(Unchanging):
         """Number of words, each of which is a node."""
         return len(self.words)
 
+    @property
+    def root(self) -> int:
+        """Index of the root, the word without a head."""
+        return int(self.heads.argmin())
+
     @cached_property
     def depths(self) -> np.ndarray:
         """Distance of each word from the root, (N,) int64."""

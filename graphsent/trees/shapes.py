@@ -119,7 +119,7 @@ def reshape(sentence: Any, shape: str, kind: str = "constituency") -> Tree | Dep
     for (begin, end), label in zip(sentence.spans.tolist(), sentence.labels, strict=True):
         labels.setdefault((begin, end), label)  # the topmost of a unary chain
     if isinstance(sentence, DependencyTree):  # it may be non-projective
-        labels[0, len(sentence.words)] = sentence.labels[sentence.heads.tolist().index(-1)]
+        labels[0, len(sentence.words)] = sentence.labels[sentence.root]
     make = shaped_dependency_tree if kind == "dependency" else shaped_tree
     return make(sentence.words, shape, labels)
 

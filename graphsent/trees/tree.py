@@ -142,6 +142,11 @@ class Tree(Unchanging):
         """The tokens, from left to right."""
         return [token for token in self.tokens if token is not None]
 
+    @property
+    def root(self) -> int:
+        """Index of the root, 0."""
+        return 0
+
     @cached_property
     def depths(self) -> np.ndarray:
         """Distance of each node from the root, (N,) int64."""

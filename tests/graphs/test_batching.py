@@ -82,7 +82,7 @@ def test_the_roots_are_one_per_sentence(direction, forest):
 def test_the_roots_of_dependency_trees(direction, forest):
     graph = dependency_batch(forest, direction)
     starts = torch.cumsum(graph.batch_num_nodes(), 0) - graph.batch_num_nodes()
-    roots = torch.tensor([tree.heads.tolist().index(-1) for tree in forest])
+    roots = torch.tensor([tree.root for tree in forest])
     assert torch.equal(root_nodes(graph), starts + roots)
 
 

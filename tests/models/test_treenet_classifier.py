@@ -70,7 +70,7 @@ def test_units_of_dependency_trees_are_their_words(forest):
     batch = MODEL.collate(forest)
     assert batch.gold.tolist() == [int(label) for tree in forest for label in tree.labels]
     starts = np.cumsum([0, *(tree.num_nodes for tree in forest[:-1])])
-    roots = [int(np.argmin(tree.depths)) for tree in forest]
+    roots = [tree.root for tree in forest]
     assert batch.roots.tolist() == (starts + roots).tolist()
     expected = []
     for tree in forest:

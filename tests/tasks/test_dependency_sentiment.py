@@ -90,7 +90,7 @@ def test_the_real_treebank(data_dir, parses_dir):
     parses = load(task, data_dir, splits=["dev"], parses_dir=parses_dir).splits["dev"]
     assert [tree.words for tree in trees] == [list(parse.words) for parse in parses]
     for tree, parse in zip(trees, parses, strict=True):
-        assert parse.labels[int(parse.depths.argmin())] == tree.labels[0]
+        assert parse.labels[parse.root] == tree.labels[0]
     labelled = sum(label != "" for parse in parses for label in parse.labels)
     assert labelled == 19_217
     assert sum(parse.num_nodes for parse in parses) == 21_274
@@ -100,4 +100,4 @@ def test_the_embedded_treebank(monkeypatch, repository):
     monkeypatch.delenv("GRAPHSENT_PARSES", raising=False)
     trees = load(get_task("sst5"), repository / "data", splits=["dev"]).splits["dev"]
     assert trees
-    assert all(tree.labels[int(tree.depths.argmin())] for tree in trees)
+    assert all(tree.labels[tree.root] for tree in trees)

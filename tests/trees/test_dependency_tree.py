@@ -33,6 +33,7 @@ def test_derived_quantities(tree):
         assert tree.num_children[word] == len(dependents)
         assert [tree.child_index[other] for other in dependents] == list(range(len(dependents)))
     root = heads.index(-1)
+    assert tree.root == root
     assert tree.child_index[root] == 0
     assert tree.spans[root].tolist() == [0, tree.num_nodes]
 

@@ -42,6 +42,7 @@ def reference(tree: Tree) -> dict[str, list]:
 
 @given(trees())
 def test_derived_quantities(tree):
+    assert tree.parents[tree.root] == -1
     for name, expected in reference(tree).items():
         found = getattr(tree, name)
         assert found.tolist() == expected

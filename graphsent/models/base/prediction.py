@@ -79,7 +79,7 @@ class Prediction(Jsonable):
     @property
     def root(self) -> int:
         """Index of the root, the node of the whole sentence."""
-        return int(np.argmin(self.tree.depths))
+        return self.tree.root
 
     @property
     def root_label(self) -> int:

@@ -113,6 +113,6 @@ def flat_units(trees: Sequence[Sentence | Tree | DependencyTree]) -> list[FlatUn
         begin, end = end, end + tree.num_nodes
         rows = np.zeros((4, tree.num_nodes), np.int64)
         rows[0], rows[1:3] = labels[begin:end], tree.spans.T
-        rows[3, int(np.argmin(tree.depths)) if isinstance(tree, DependencyTree) else 0] = 1
+        rows[3, tree.root] = 1
         found[place] = tree.derived[name] = FlatUnits(rows)
     return found

@@ -268,7 +268,7 @@ class ConvolutionClassifier(SentenceClassifier):
         """
         known = self._known_labels(examples)
         if not self.phrases:  # unlabelled sentences would only make batches smaller
-            return [each for each in examples if each.labels[int(each.depths.argmin())] in known]
+            return [each for each in examples if each.labels[each.root] in known]
         if all(tree.num_nodes == 1 for tree in examples):
             return examples
         found: dict[tuple[tuple[str, ...], str], Phrase] = {}

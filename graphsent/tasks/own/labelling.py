@@ -46,7 +46,7 @@ def labelled(
     labels = [label] if isinstance(content, Sentence) else list(map(code, content.labels))
     if isinstance(content, Sentence) or (tree_kind == WORDS and not any(labels)):
         return Sentence(content.words, label)
-    labels[int(content.depths.argmin())] = label
+    labels[content.root] = label
     return with_labels(content, labels)
 
 

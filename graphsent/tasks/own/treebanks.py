@@ -69,7 +69,7 @@ def dependency_trees(
                 yield BadLine(tree.line or record.line, str(tree))
                 continue
             own = label or tree.metadata.get("label", "").strip()
-            own = own or tree.labels[int(tree.depths.argmin())]
+            own = own or tree.labels[tree.root]
             if own:
                 yield OwnExample(record.line, own, (tree,))
             else:
