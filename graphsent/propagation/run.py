@@ -199,7 +199,7 @@ class Run:
         if compiled is None or known is None or self.initial is not None:
             return self._projected(rows)
         recurrence = compiled.recurrence
-        if recurrence.start.hoisted or not recurrence.differentiated.start[0]:
+        if recurrence.start.hoisted or 0 not in recurrence.start.gradients.inputs:
             return self._projected(rows)
         return Deferred(rows, *known)
 

@@ -49,7 +49,6 @@ def simulated(monkeypatch, tmp_path):
                 layout = Layout(recurrence, blocks=False)
             except Unsupported as problem:
                 return str(problem)
-            recurrence.differentiated = layout.differentiated()
             directory = tmp_path / str(next(numbers))
             directory.mkdir()
             program = program_of(layout, dtype)

@@ -78,11 +78,12 @@ class Plan(NamedTuple):
             wanted: for each of them, whether its gradient is.
             rows: those of ``input_rows`` to whose rows gradients are added.
         """
-        known, (inputs, start) = self.recurrence.differentiated, self.counts
-        of_start = known.start
+        inputs, start = self.counts
+        of_inputs, of_constants = self.recurrence.combine.differentiated
+        of_start, others = self.recurrence.start.differentiated
         if self.start.projected:  # the input, weight and bias in place of the first input
-            of_start = (True, True, True, *of_start[1:])
-        computed = (*known.inputs, *of_start, *known.constants)
+            of_start = [True, True, True, *of_start[1:]]
+        computed = (*of_inputs, *of_start, *of_constants, *others)
         found: list[Tensor | None] = []
         for n, (part, *needed) in enumerate(zip(tensors, wanted, computed, strict=True)):
             added = n >= inputs + start

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from graphsent._derived import Unchanging
 from graphsent.propagation.errors import PropagationError
+from graphsent.propagation.recurrence.differentiation import Gradients, differentiate
 from graphsent.propagation.recurrence.expressions import Domain, Expressions, Ref, Value
 from graphsent.propagation.recurrence.functions import FUNCTIONS
 from graphsent.propagation.recurrence.symbols import (
@@ -73,16 +74,20 @@ class Traced:
                 )
         return found
 
+    @cached_property
+    def gradients(self) -> Gradients:
+        """The gradients of what it is given, as further expressions."""
+        return differentiate(self.expressions, self.results)
 
-class Differentiated(NamedTuple):
-    """Whether a walk computes a gradient, for each tensor that it is given, hoisted ones last."""
+    @cached_property
+    def differentiated(self) -> tuple[list[bool], list[bool]]:
+        """Whether each input, and each constant, has a gradient."""
+        inputs, constants, _, products = self.gradients
+        found = {*constants, *(share.term.weight for share in products)}
+        of_constants = [number in found for number in range(len(self.constants))]
+        return [number in inputs for number in range(len(self.widths))], of_constants
 
-    inputs: tuple[bool, ...]
-    start: tuple[bool, ...]
-    constants: tuple[bool, ...]
 
-
-_NOT_COMPILED = Differentiated((), (), ())
 _MOST_COMPILED = 16
 CHANGES_OFTEN = (
     f"its equations have changed more than {_MOST_COMPILED} times: a number that changes can be a "
@@ -101,7 +106,6 @@ class Recurrence(Unchanging):
         combine: computes the states of nodes with predecessors.
         start: computes the states of the others.
         projection: names of weight and bias (or None) if ``project`` is just a linear map.
-        differentiated: the gradients of its compiled code, once there is some.
         sources: all sources compiled for its cell, of recurrences traced earlier, too.
     """
 
@@ -111,7 +115,6 @@ class Recurrence(Unchanging):
     combine: Traced
     start: Traced
     projection: tuple[str, str | None] | None
-    differentiated: Differentiated = _NOT_COMPILED
     sources: set[str] = field(default_factory=set)
 
     def may_compile(self, source: str) -> bool:
@@ -123,8 +126,7 @@ class Recurrence(Unchanging):
     @cached_property
     def from_states(self) -> Recurrence:
         """The same recursion from given states of the nodes without predecessors."""
-        start = given_states(self.size, self.num_parts)
-        return replace(self, start=start, differentiated=_NOT_COMPILED)
+        return replace(self, start=given_states(self.size, self.num_parts))
 
     @cached_property
     def columns(self) -> tuple[int, int]:

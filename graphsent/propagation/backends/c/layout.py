@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from graphsent.propagation.backends.c.lowering import LEAVES, Lowered, needed
 from graphsent.propagation.recurrence.expressions import Domain, Term, Value
-from graphsent.propagation.recurrence.recurrence import Differentiated, Recurrence
+from graphsent.propagation.recurrence.recurrence import Recurrence
 
 NODE, SOURCE, EDGE = Domain.NODE, Domain.SOURCE, Domain.EDGE
 ROW = {NODE: "r", SOURCE: "q", EDGE: "e"}
@@ -104,15 +104,6 @@ class Layout:
         whole = needed(read, lowered.forward | lowered.backward)
         whole += [share.sums for share in lowered.gradients.weights]
         return set(whole)
-
-    def differentiated(self) -> Differentiated:
-        """The gradients that the walk computes."""
-        inputs, constants = [], list[bool]()
-        for traced, known in ((part.traced, part.gradients) for part in (self.combine, self.start)):
-            inputs.append(tuple(number in known.inputs for number in range(len(traced.widths))))
-            found = {*known.constants, *(share.term.weight for share in known.weights)}
-            constants += [number in found for number in range(len(traced.constants))]
-        return Differentiated(inputs[0], inputs[1], tuple(constants))
 
     # Addresses
 

@@ -44,9 +44,7 @@ def _text(recurrence: Recurrence) -> str | Unsupported:
     known = recurrence.derived
     if "text" not in known:
         try:
-            layout = Layout(recurrence)
-            recurrence.differentiated = layout.differentiated()
-            text = source_of(layout)
+            text = source_of(Layout(recurrence))
             known["text"] = text if len(text) <= _LONGEST else Unsupported(TOO_LONG)
         except Unsupported as problem:
             known["text"] = problem

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from graphsent.propagation.recurrence.differentiation import Share, differentiate
+from graphsent.propagation.recurrence.differentiation import Share
 from graphsent.propagation.recurrence.expressions import Domain, Value, reached
 from graphsent.propagation.recurrence.operations import OPERATIONS
 from graphsent.propagation.recurrence.recurrence import Traced
@@ -45,7 +45,7 @@ class Lowered:
     def __init__(self, traced: Traced, *, starts: bool) -> None:
         self.traced, self.starts, self.prefix = traced, starts, "w" if starts else "v"
         self.results = traced.results
-        self.gradients = differentiate(traced.expressions, traced.results)
+        self.gradients = traced.gradients
         self.values = reached(ref.value for part in self.results for ref in part)
         known = set(self.values)
         whole = {  # parts of the new state that are all columns of one value

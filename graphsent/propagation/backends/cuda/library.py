@@ -50,9 +50,7 @@ def cuda_library(
 
 def _made(recurrence: Recurrence, dtype: torch.dtype, device: torch.device) -> CudaLibrary | str:
     try:
-        layout = Layout(recurrence, blocks=False)
-        recurrence.differentiated = layout.differentiated()
-        program = program_of(layout, dtype)
+        program = program_of(Layout(recurrence, blocks=False), dtype)
         if not recurrence.may_compile(program.text):
             return CHANGES_OFTEN
         with torch.cuda.device(device):
