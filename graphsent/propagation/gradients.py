@@ -1,8 +1,8 @@
-"""Saved tensors, and second-order gradients, of autograd functions that run compiled code."""
+"""Saved tensors of autograd functions that run compiled code, and a check of their gradients."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -53,36 +53,3 @@ def _kind(part: Tensor | None) -> Any:
 
 def _shown(kind: Any) -> str:
     return f"of shape {tuple(kind[0])} and {kind[1]} on {kind[2]}"
-
-
-def differentiable_gradients(
-    plain: Callable[..., Sequence[Tensor]],
-    tensors: Sequence[Tensor | None],
-    needed: Sequence[bool],
-    gradients: Sequence[Tensor | None],
-) -> list[Tensor | None]:
-    """Differentiable gradients of a function, by repeating it in differentiable operations.
-
-    Args:
-        plain: the function in operations of torch, from tensors to results.
-        tensors: its arguments.
-        needed: for each argument, whether its gradient is needed.
-        gradients: of the results.
-    """
-    # Views, so that a tensor that is passed twice has two gradients.
-    given = [
-        part.view_as(part) if need and part is not None else part
-        for part, need in zip(tensors, needed, strict=True)
-    ]
-    known = [
-        (result, gradient)
-        for result, gradient in zip(plain(*given), gradients, strict=True)
-        if gradient is not None and result.requires_grad
-    ]
-    if not known:
-        return [None] * len(needed)
-    results, of_results = zip(*known, strict=True)
-    wanted: list[Any] = [part for part, need in zip(given, needed, strict=True) if need]
-    options = {"create_graph": True, "allow_unused": True}
-    found = iter(torch.autograd.grad(results, wanted, of_results, **options))
-    return [next(found) if need else None for need in needed]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 import torch
@@ -11,7 +10,6 @@ from torch import Tensor
 
 from graphsent.propagation.autocast import without_autocast
 from graphsent.propagation.backends.plan import Plan
-from graphsent.propagation.gradients import differentiable_gradients
 from graphsent.propagation.linear import linear
 from graphsent.propagation.recurrence.evaluation import Evaluation
 from graphsent.propagation.schedule.schedule import Bucket, Level, Schedule
@@ -88,8 +86,23 @@ def plain_gradients(
     plan: Plan, tensors: Sequence[Tensor], wanted: Sequence[bool], gradients: Sequence[Any]
 ) -> list[Tensor | None]:
     """Differentiable gradients of the tensors of a run: it is repeated by operations of torch."""
+    # Views, so that a tensor that is passed twice has two gradients.
+    given = [
+        part.view_as(part) if need else part for part, need in zip(tensors, wanted, strict=True)
+    ]
     with without_autocast(tensors[0].device.type):
-        return differentiable_gradients(partial(run_traced, plan), tensors, wanted, gradients)
+        known = [
+            (result, gradient)
+            for result, gradient in zip(run_traced(plan, *given), gradients, strict=True)
+            if gradient is not None and result.requires_grad
+        ]
+        if not known:
+            return [None] * len(wanted)
+        results, of_results = zip(*known, strict=True)
+        inputs = [part for part, need in zip(given, wanted, strict=True) if need]
+        options: dict[str, Any] = {"create_graph": True, "allow_unused": True}
+        found = iter(torch.autograd.grad(results, inputs, of_results, **options))
+    return [next(found) if need else None for need in wanted]
 
 
 def _propagate(
