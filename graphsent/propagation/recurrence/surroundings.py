@@ -41,7 +41,7 @@ _LONG = 1000
 _LEVELS = 5
 _OPAQUE = (*_PLAIN, type)
 _BUILTINS = vars(builtins)  # which every module refers to
-_WRAPPED = ("__wrapped__", "__func__", "fget", "func")
+_WRAPPED = ("__func__", "__wrapped__", "fget", "func")
 _MOST = 5000
 """With more parts than this, a value cannot be watched: it would take 10 ms of each call."""
 _OF_CLASSES = (*_PLAIN, *_MANY, np.ndarray, MemberDescriptorType)
@@ -314,19 +314,12 @@ def _function_of(value: Any) -> FunctionType | None:
     for _ in range(_LEVELS):
         if isinstance(value, FunctionType):
             return None if _is_of_library(value.__module__) else value
-        if isinstance(value, (MethodType, staticmethod, classmethod)):
-            value = value.__func__
-        elif isinstance(value, property):
-            value = value.fget
-        elif isinstance(value, partial):
-            value = value.func
-        elif isinstance(value, (*_OPAQUE, *_CONTAINERS)):
+        if isinstance(value, (*_OPAQUE, *_CONTAINERS)):
             return None
-        else:  # hasattr would be true of any name for some objects
-            own = getattr(value, "__dict__", None)
-            spaces = [own if isinstance(own, dict) else {}, *map(vars, type(value).__mro__)]
-            known = [name for name in _WRAPPED if any(name in space for space in spaces)]
-            value = getattr(value, known[0], None) if known else None
+        own = getattr(value, "__dict__", None)  # hasattr would be true of any name for some objects
+        spaces = [own if isinstance(own, dict) else {}, *map(vars, type(value).__mro__)]
+        known = [name for name in _WRAPPED if any(name in space for space in spaces)]
+        value = getattr(value, known[0], None) if known else None
     return None
 
 
