@@ -136,24 +136,18 @@ class Tracer(TorchFunctionMode):
 
     # Symbols
 
-    def symbol(self, value: Value, shared: bool = False) -> Symbol:
-        """A symbol for a value with a row per node, or per edge."""
-        codes = self.codes_of([value.ref()])
-        if value.domain == Domain.NODE:
-            return Symbol(self, codes[None], (NODES, value.width), shared)
-        return Symbol(self, codes[None, None], (NODES, CHILDREN, value.width), shared)
-
     def input(self, number: int, width: int) -> Symbol:
         """A symbol for inputs, (nodes, width)."""
         value = self.expressions.make("input", Domain.NODE, width, (), number)
-        return self.symbol(value, shared=True)
+        return Symbol(self, self.codes_of([value.ref()])[None], (NODES, width), shared=True)
 
     def children(self, part: int, width: int) -> Symbol:
         """A symbol for a part of the predecessors' states, (nodes, predecessors, width)."""
         make = self.expressions.make
         if self.num_slots is None:
             value = make("state", Domain.SOURCE, width, (), (part, None))
-            return self.symbol(value, shared=True)
+            codes = self.codes_of([value.ref()])[None, None]
+            return Symbol(self, codes, (NODES, CHILDREN, width), shared=True)
         slots = range(self.num_slots)
         values = [make("state", Domain.NODE, width, (), (part, slot)) for slot in slots]
         codes = self.codes_of([value.ref() for value in values])
