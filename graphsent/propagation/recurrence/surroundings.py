@@ -90,19 +90,18 @@ class _Walked:
         return len(self.seen) > known
 
 
-def fact(value: Any) -> Any:
+def fact(value: Any, walked: _Walked | None = None) -> Any:
     """A fingerprint of a value, which differs once the value, or what it contains, has changed.
+
+    If it is contained in another value, ``walked`` are the parts of that.
 
     Raises:
         TooManyParts: it contains too much.
         RecursionError: it is nested too deeply.
     """
-    return _fact(value, _Walked())
-
-
-def _fact(value: Any, walked: _Walked) -> Any:
     if isinstance(value, _PLAIN):
         return value
+    walked = walked or _Walked()
     if isinstance(value, _MANY) and (len(value) > _LONG or value is _BUILTINS):
         return _Same(value), len(value)
     if isinstance(value, np.ndarray):
@@ -112,9 +111,9 @@ def _fact(value: Any, walked: _Walked) -> Any:
     if isinstance(value, random.Random):
         return value.getstate()
     if isinstance(value, np.random.Generator):
-        return _fact(value.bit_generator.state, walked)
+        return fact(value.bit_generator.state, walked)
     if isinstance(value, np.random.RandomState):
-        return _fact(value.get_state(legacy=False), walked)
+        return fact(value.get_state(legacy=False), walked)
     if isinstance(value, torch.Generator):
         return bytes(value.get_state().tolist())
     if _is_leaf(value) or not walked.is_new(value):
@@ -122,22 +121,22 @@ def _fact(value: Any, walked: _Walked) -> Any:
     if isinstance(value, _MANY):
         walked.take(len(value))
         parts = [*value, *value.values()] if isinstance(value, dict) else value
-        return type(value), *[_fact(part, walked) for part in parts]
+        return type(value), *[fact(part, walked) for part in parts]
     if isinstance(value, MappingProxyType):
-        return _fact({**value}, walked)
+        return fact({**value}, walked)
     if isinstance(value, weakref.ref):
-        return _Same(value), _fact(value(), walked)
+        return _Same(value), fact(value(), walked)
     if isinstance(value, ContextVar):
-        return _Same(value), _fact(value.get(None), walked)
+        return _Same(value), fact(value.get(None), walked)
     if isinstance(value, MethodType):
-        return _Same(value.__func__), _fact(value.__self__, walked)
+        return _Same(value.__func__), fact(value.__self__, walked)
     if isinstance(value, partial):
-        return _fact((value.func, value.args, value.keywords), walked)
+        return fact((value.func, value.args, value.keywords), walked)
     held = _held(value)
     walked.take(len(held))
     if not held:
         return _Same(value)
-    return _Same(value), *[(name, _fact(part, walked)) for name, part in held.items()]
+    return _Same(value), *[(name, fact(part, walked)) for name, part in held.items()]
 
 
 def _is_leaf(value: Any) -> bool:
