@@ -74,29 +74,22 @@ def recurrence_of(
     if known is not None and known.recurrence in (_CHANGES, _TOO_MANY):  # for good
         return known.recurrence
     try:
-        return _recurrence_of(cell, signature, known)
+        facts = [*_facts(cell), signature]
+        if known is None or known.facts != facts or known.outside != facts_of(known.variables):
+            variables, names = variables_read(cell)
+            outside = facts_of(variables)
+            asked = sorted(names & _NOT_SEEN.keys())
+            traced: Recurrence | str
+            traced = _NOT_SEEN[asked[0]] if asked else _traced(cell, variables, signature)
+            changed = [*_facts(cell), signature] != facts or facts_of(variables) != outside
+            if changed and not isinstance(traced, str):
+                traced = _CHANGES
+            sources = set() if known is None else known.sources
+            if not isinstance(traced, str):
+                traced.sources = sources
+            known = _known[cell] = _Cached(facts, variables, outside, traced, sources)
     except (TooManyParts, RecursionError):
-        _known[cell] = _Cached([], [], [], _TOO_MANY, set())
-        return _TOO_MANY
-
-
-def _recurrence_of(
-    cell: nn.Module, signature: _Signature, known: _Cached | None
-) -> Recurrence | str:
-    facts = [*_facts(cell), signature]
-    if known is None or known.facts != facts or known.outside != facts_of(known.variables):
-        variables, names = variables_read(cell)
-        outside = facts_of(variables)
-        asked = sorted(names & _NOT_SEEN.keys())
-        traced: Recurrence | str
-        traced = _NOT_SEEN[asked[0]] if asked else _traced(cell, variables, signature)
-        changed = [*_facts(cell), signature] != facts or facts_of(variables) != outside
-        if changed and not isinstance(traced, str):
-            traced = _CHANGES
-        sources = set() if known is None else known.sources
-        if not isinstance(traced, str):
-            traced.sources = sources
-        known = _known[cell] = _Cached(facts, variables, outside, traced, sources)
+        known = _known[cell] = _Cached([], [], [], _TOO_MANY, set())
     return known.recurrence
 
 
