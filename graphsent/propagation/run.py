@@ -105,6 +105,7 @@ class Run:
         self.traced: Found | None = None if isinstance(found, str) else found
         compiled = self.traced is not None and not isinstance(self.traced.library, str)
         self.compiled: Found | None = self.traced if compiled else None
+        self.linear = None if self.compiled is None else self.compiled.linear()
         self.on_gpu = self.traced is not None and isinstance(self.traced.library, CudaLibrary)
         if self.compiled is not None and autocast_enabled(self.rows.device.type):
             dtype = self.compiled.dtype
@@ -189,19 +190,17 @@ class Run:
 
     def _projected(self, rows: Tensor) -> Tensor:
         """``project``, by the compiled linear map if it is nothing else."""
-        known = None if self.compiled is None else self.compiled.linear()
+        known = self.linear
         return self.cell.checked_project(rows) if known is None else linear(rows, *known)
 
     def _of_leaves(self, rows: Tensor) -> Tensor | Deferred:
         """The inputs of ``start``; with an initial state, those of ``combine``."""
-        compiled = self.compiled
-        known = None if compiled is None or self.on_gpu else compiled.linear()
-        if compiled is None or known is None or self.initial is not None:
+        if self.compiled is None or self.linear is None or self.on_gpu or self.initial is not None:
             return self._projected(rows)
-        recurrence = compiled.recurrence
-        if recurrence.start.hoisted or 0 not in recurrence.start.gradients.inputs:
+        start = self.compiled.recurrence.start
+        if start.hoisted or 0 not in start.gradients.inputs:
             return self._projected(rows)
-        return Deferred(rows, *known)
+        return Deferred(rows, *self.linear)
 
     def _is_as_traced(self, traced: Found, inner: Tensor) -> bool:
         """Whether ``project`` returns rows with the dtype of its inputs and the traced width."""
@@ -210,9 +209,8 @@ class Run:
 
     def _of_no_input(self) -> Tensor:
         """The projection of zeros, (size,)."""
-        known = None if self.compiled is None else self.compiled.linear()
-        if known is not None:
-            return known[1]
+        if self.linear is not None:
+            return self.linear[1]
         return self._projected(self.rows.new_zeros(1, self.rows.shape[1])).squeeze(0)
 
     # States
