@@ -84,7 +84,7 @@ class Layout:
         ):
             rows = f"({rows} + number_of_pairs(w))"
         block = "s->edge_block" if value.domain == EDGE else "s->block"
-        name = f"{lowered.prefix}{value.number}"
+        name = f"{'w' if lowered.starts else 'v'}{value.number}"
         self.array_of[value] = Array(f"s->{name}", stride, group)
         numbers = f"{block if group.endswith('BLOCK') else rows} * {stride}"
         if group == "KEPT":

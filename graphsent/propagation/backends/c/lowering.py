@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from graphsent.propagation.recurrence.differentiation import Share
 from graphsent.propagation.recurrence.expressions import Domain, Value, reached
 from graphsent.propagation.recurrence.operations import OPERATIONS
 from graphsent.propagation.recurrence.recurrence import Traced
@@ -33,7 +32,6 @@ class Lowered:
         starts: whether it is ``start``.
 
     Attributes:
-        prefix: prefix of the names of arrays.
         values: values of the forward pass, in order.
         back_values: values of the backward pass, in order.
         forward: values of the forward pass that are stored in arrays.
@@ -43,7 +41,7 @@ class Lowered:
     """
 
     def __init__(self, traced: Traced, *, starts: bool) -> None:
-        self.traced, self.starts, self.prefix = traced, starts, "w" if starts else "v"
+        self.traced, self.starts = traced, starts
         self.results = traced.results
         self.gradients = traced.gradients
         self.values = reached(ref.value for part in self.results for ref in part)
@@ -67,11 +65,6 @@ class Lowered:
         for number, value in whole.items():
             if value.op not in ("product", "pack"):
                 self.direct.setdefault(value, number)
-
-
-def width_of(shares: Sequence[Share]) -> int:
-    """The end of the last column of some shares."""
-    return max(share.first + share.ref.width for share in shares)
 
 
 def needed(values: Iterable[Value], arrays: set[Value]) -> list[Value]:

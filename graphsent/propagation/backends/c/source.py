@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from graphsent.kernels.structures import Walk, layout_in_c
 from graphsent.propagation.backends.c.layout import EDGE, NODE, SOURCE, Layout
-from graphsent.propagation.backends.c.lowering import Lowered, width_of
+from graphsent.propagation.backends.c.lowering import Lowered
 from graphsent.propagation.backends.c.products import Products
 from graphsent.propagation.backends.c.steps import ZEROS, Body, Piece, Steps, over_edges, over_rows
 from graphsent.propagation.recurrence.differentiation import Share
@@ -227,7 +227,8 @@ class Passes:
         loops = dict.fromkeys(domains, "")
         for number, shares in lowered.gradients.constants.items():
             constant = self.layout.constant(lowered, number)
-            name = self._accumulator("dconstants", constant, width_of(shares))
+            width = max(share.first + share.ref.width for share in shares)
+            name = self._accumulator("dconstants", constant, width)
             for share in shares:
                 if share.domain in domains:
                     loops[share.domain] += self._added_up(lowered, share, name)
