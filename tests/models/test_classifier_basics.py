@@ -123,6 +123,16 @@ def test_the_loss_is_a_sum_over_nodes_and_a_mean_over_sentences():
         classification_loss(logits, batch, "leaf")
 
 
+@pytest.mark.parametrize("num_classes", [1, 2])
+def test_the_loss_of_no_sentences_is_0(num_classes):
+    model = RecNN(VOCAB, num_classes, 3)
+    batch = model.collate([])
+    loss = model.loss(model(batch), batch)
+    loss.backward()
+    assert loss == 0
+    assert all(part.grad is None or not part.grad.any() for part in model.parameters())
+
+
 def test_word_order_matters_to_the_tree_but_not_to_the_bag():
     first, second = "(1 (1 not) (1 (1 good) (1 film)))", "(1 (1 film) (1 (1 not) (1 good)))"
     bag, tree = NBoW(VOCAB, 2, 4), TreeLSTMClassifier(VOCAB, 2, 4, 4)

@@ -27,6 +27,7 @@ def classification_loss(
         J = -\frac{1}{B} \sum_{t\,:\,y_t \ge 0} w_{y_t} \log \mathrm{softmax}(z_t)_{y_t}
 
     The divisor is the number B of sentences, not of units, as in the code of Tai et al. 2015.
+    Without sentences, the loss is 0.
 
     Args:
         logits: (num_units, num_classes).
@@ -45,7 +46,7 @@ def classification_loss(
     total = functional.cross_entropy(
         logits, gold, weights, ignore_index=_UNLABELLED, reduction="sum"
     )
-    return total / len(batch.roots)
+    return total / max(1, len(batch.roots))
 
 
 def regression_loss(
@@ -55,6 +56,8 @@ def regression_loss(
 
     .. math::
         J = \frac{1}{B} \sum_t \left(\frac{\hat y_t - y_t}{\sigma}\right)^2
+
+    Without sentences, the loss is 0.
 
     Args:
         scores: (num_units, 1).
@@ -69,7 +72,7 @@ def regression_loss(
     scores, gold = _units(scores, batch, nodes)
     known = is_labelled(gold)
     errors = (scores[known, 0] - gold[known].to(scores.dtype)) / deviation
-    return errors.square().sum() / len(batch.roots)
+    return errors.square().sum() / max(1, len(batch.roots))
 
 
 def _units(outputs: torch.Tensor, batch: Any, nodes: str) -> tuple[torch.Tensor, torch.Tensor]:
