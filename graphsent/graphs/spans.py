@@ -104,7 +104,7 @@ def _mean_of_rows(rows: torch.Tensor, begin: torch.Tensor, end: torch.Tensor) ->
     length = end - begin
     first = torch.cumsum(length, 0) - length  # start of each range in the concatenated list
     index = torch.repeat_interleave(begin - first, length)
-    index += torch.arange(len(index))
+    index += torch.arange(len(index), device=index.device)
     wide = rows.to(torch.promote_types(rows.dtype, torch.float32))
     sums = sum_of_rows(wide, index, first)
     return (sums / length.clamp(min=1)[:, None]).to(rows.dtype)

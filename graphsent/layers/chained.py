@@ -237,7 +237,8 @@ class Recurrent(nn.RNNBase):
         """The lengths on the CPU; None if there is no padding."""
         if isinstance(input, PackedSequence) or input.dim() != 3:
             raise LayerError("expected lengths only for a padded batch, a tensor of 3 dimensions")
-        lengths, (size, longest) = torch.as_tensor(lengths).cpu(), self._size_and_time(input)
+        lengths = torch.as_tensor(lengths, device="cpu")
+        size, longest = self._size_and_time(input)
         lengths = lengths if lengths.numel() else lengths.long()  # torch takes [] for float32
         check_lengths("lengths", lengths, size, longest, shortest=1)
         shortest = int(lengths.min()) if size else longest

@@ -106,7 +106,7 @@ def _longest(ranges: Tensor) -> int:
 
 def _vectors(count: int, like: Tensor) -> Tensor:
     """Aligned memory for ``count`` SIMD vectors."""
-    return torch.empty(count * _VECTOR_BYTES // like.element_size(), dtype=like.dtype)
+    return like.new_empty(count * _VECTOR_BYTES // like.element_size())
 
 
 def _zeros(*shape: int, like: Tensor) -> Tensor:
@@ -166,7 +166,7 @@ class _KeepLargest(Function):
         x = x.contiguous()
         size, num_kept, longest = x.shape[1], int(counts.sum()), _longest(ranges)
         kept = empty(num_kept, size, like=x)
-        steps = torch.empty(num_kept, size, dtype=torch.int32)
+        steps = x.new_empty(num_kept, size, dtype=torch.int32)
         largest = Largest(size, len(ranges), longest, threads_for(len(x)))
         workspace = _vectors(largest.num_threads * (2 * longest + 1), x)
         largest.point(ranges=ranges, counts=counts, rows=x, kept=kept, steps=steps)

@@ -189,8 +189,8 @@ def correlate_in_a_row(
     width = weight.shape[2]
     row = functional.pad(x.transpose(0, 1), (0, margin)).flatten(1)
     if columns is not None:
-        places = torch.full((row.shape[1],), len(columns))
-        places[columns] = torch.arange(len(columns))
+        places = columns.new_full((row.shape[1],), len(columns))
+        places[columns] = torch.arange(len(columns), device=columns.device)
         row = _Pack.apply(row, columns, places)
     y = correlate(functional.pad(row, (margin, width - 1 - margin)), weight, groups)
     if columns is not None:

@@ -147,10 +147,11 @@ def _single(sentence: Any) -> Any:
 def _unit_rows(vectors: Any) -> torch.Tensor:
     """Rows normalized to unit length (zero rows stay zero), in float32."""
     try:
-        rows = vectors if isinstance(vectors, torch.Tensor) else np.array(vectors, np.float32)
+        is_tensor = isinstance(vectors, torch.Tensor)
+        rows = vectors if is_tensor else torch.from_numpy(np.array(vectors, np.float32))
     except (TypeError, ValueError):
         raise ModelError(f"expected vectors as returned by encode, got {vectors!r:.80}") from None
-    rows = torch.atleast_2d(torch.as_tensor(rows).float())
+    rows = torch.atleast_2d(rows.float())
     if rows.dim() > 2:
         raise ModelError(f"expected at most two dimensions, got {rows.dim()}")
     return nn.functional.normalize(rows)

@@ -68,13 +68,13 @@ def guided_batch(
     """Build the batch of trees, with one unit per node and the context of their words."""
     graph = tree_graph(trees, vocab, context=context)
     word_nodes, ranges = word_ranges(graph)
-    word_of_node = torch.full((graph.num_nodes(),), -1)
-    word_of_node[word_nodes] = torch.arange(len(word_nodes))
+    word_of_node = word_nodes.new_full((graph.num_nodes(),), -1)
+    word_of_node[word_nodes] = torch.arange(len(word_nodes), device="cpu")
     return GuidedBatch(
         graph,
         word_of_node,
         tokens=graph.ndata[TOKEN][word_nodes],
-        nodes=torch.arange(graph.num_nodes()),
+        nodes=torch.arange(graph.num_nodes(), device="cpu"),
         ranges=ranges,
         gold=graph.ndata[LABEL],
         roots=root_nodes(graph),

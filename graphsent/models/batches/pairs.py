@@ -108,5 +108,5 @@ def gold_of_pairs(pairs: Sequence[TreePair], goal: str) -> torch.Tensor:
     """The ``gold`` of a :class:`PairBatch`: scores for ``"regression"``, else classes."""
     if goal == "regression":
         scores = [math.nan if pair.score is None else pair.score for pair in pairs]
-        return torch.tensor(scores, dtype=torch.float32)
+        return torch.tensor(scores, dtype=torch.float32, device="cpu")
     return torch.from_numpy(label_indices((pair.label for pair in pairs), None, len(pairs)))

@@ -84,11 +84,11 @@ def parse_batch(
     return RerankBatch(
         tree_graph(trees, vocab, both_ways=both_ways, context=context),
         *_inner_nodes(trees, label_index),
-        torch.tensor([score for each in lists for score in _base_scores(each)]),
-        torch.tensor([row for each in lists for row in counts_of(each)]).view(-1, 3),
+        torch.tensor([score for each in lists for score in _base_scores(each)], device="cpu"),
+        torch.tensor([row for each in lists for row in counts_of(each)], device="cpu").view(-1, 3),
         [*zip(first, ends, strict=True)],
-        torch.tensor(golds),
-        torch.tensor(first),
+        torch.tensor(golds, device="cpu"),
+        torch.tensor(first, device="cpu"),
     )
 
 

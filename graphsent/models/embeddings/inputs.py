@@ -182,6 +182,6 @@ class WordInputs(nn.Module):
             return feat._replace(rows=self.projection(feat.rows))
         token = graph.ndata[TOKEN]
         nodes, _ = word_ranges(graph)
-        index = torch.full((graph.num_nodes(),), -1)
-        index[nodes] = torch.arange(len(nodes))
+        index = nodes.new_full((graph.num_nodes(),), -1)
+        index[nodes] = torch.arange(len(nodes), device=nodes.device)
         return IndexedFeat(self(token[nodes], context_of(graph)), index)

@@ -179,7 +179,8 @@ class RelatednessModel(Model):
     def _batch_of_pairs(self, pairs: Sequence[TreePair]) -> PairBatch:
         sentences = [pair.first for pair in pairs] + [pair.second for pair in pairs]
         batch = self._batch(self._shaped(sentences)).sentences()
-        return PairBatch(batch, gold_of_pairs(pairs, self.goal), torch.arange(len(pairs)))
+        numbers = torch.arange(len(pairs), device="cpu")
+        return PairBatch(batch, gold_of_pairs(pairs, self.goal), numbers)
 
     def _outputs(self, pairs: list[TreePair]) -> torch.Tensor:
         return self(self._batch_of_pairs(pairs).to(self._device)).float()

@@ -80,7 +80,7 @@ def gold_scores(trees: Iterable[Any]) -> torch.Tensor:
         (num_nodes,) float32, NaN where a label is not a finite number.
     """
     numbers = [score_of(label) for tree in trees for label in tree.labels]
-    return torch.tensor(numbers, dtype=torch.float32)
+    return torch.tensor(numbers, dtype=torch.float32, device="cpu")
 
 
 def score_of(label: str) -> float:
