@@ -17,6 +17,7 @@ _CHARACTER_OF_ESCAPE = {
 _ESCAPE_OF_CHARACTER = {character: escape for escape, character in _CHARACTER_OF_ESCAPE.items()}
 _OF_ROUND_BRACKETS = str.maketrans({each: _ESCAPE_OF_CHARACTER[each] for each in "()"})
 _ESCAPES = re.compile("|".join(map(re.escape, _CHARACTER_OF_ESCAPE)))
+_UNBLANK = re.compile(r"[^ \t\n\r\v\f]+")  # other whitespace does not separate in brackets
 
 
 def unescape(token: str) -> str:
@@ -46,13 +47,14 @@ def escape(token: str) -> str:
 def bracket_token(word: str) -> str:
     """A word as bracketed trees have it: parentheses are escaped as in the Penn Treebank.
 
-    Other characters are unchanged, as in the parses of the benchmark corpora.
+    Underscores replace ASCII whitespace. Other characters, such as no-break spaces, are unchanged,
+    as in the parses of the benchmark corpora.
 
     Example:
         >>> bracket_token(":-)"), bracket_token("[a]"), bracket_token("-LRB-")
         (':--RRB-', '[a]', '-LRB-')
     """
-    return "_".join(word.split()).translate(_OF_ROUND_BRACKETS)
+    return "_".join(_UNBLANK.findall(word)).translate(_OF_ROUND_BRACKETS)
 
 
 def as_label(name: str) -> str:

@@ -12,7 +12,7 @@ from strategies import random_dependency_tree, random_tree
 
 from graphsent.errors import DataError
 from graphsent.sentences import Sentence
-from graphsent.trees import SHAPES, reshape, shaped_dependency_tree, shaped_tree
+from graphsent.trees import SHAPES, Tree, reshape, shaped_dependency_tree, shaped_tree
 
 WORDS = st.lists(st.sampled_from("abcd"), min_size=1, max_size=40)
 
@@ -91,6 +91,14 @@ def test_the_label_of_a_sentence_without_a_tree_and_of_a_dependency_tree():
     for kind in ("constituency", "dependency"):
         shaped = reshape(tree, "right", kind)
         assert shaped.labels[int(np.argmin(shaped.depths))] == "x"
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_words_with_other_whitespace_than_that_of_ascii_stay_as_they_are(shape):
+    words = ["\u00a0", "2\u00a01/2", "\u3000", "\x85"]
+    tree = Tree.from_string("(S " + " ".join(f"(CD {word})" for word in words) + ")")
+    assert reshape(tree, shape).words == tree.words == words
+    assert shaped_tree(["New  York\n", "is"], shape).words == ["New_York", "is"]
 
 
 def test_deep_chains():
