@@ -21,7 +21,7 @@ from typing import Any
 from graphsent._files import atomic_path, full_path, sha256
 from graphsent.cli.request import Request, load_requested
 from graphsent.cli.streams import reading_of
-from graphsent.cli.usage import UsageError
+from graphsent.cli.usage import UsageError, counted
 from graphsent.errors import DataError, FailedError, GraphsentError
 from graphsent.models import ParseReranker
 from graphsent.models.base.hub import is_on_hub, local_directory
@@ -153,7 +153,7 @@ def _map(rows: list[dict[str, str]], command: str, request: Request, arguments: 
         rate = inputs / (time.perf_counter() - start)
         bad = f", {row['bad']:,} bad" if row["bad"] else ""
         print(
-            f"{number}/{len(rows)} {row['shard']}: {row['inputs']:,} inputs{bad}; "
+            f"{number}/{len(rows)} {row['shard']}: {counted(row['inputs'], 'input')}{bad}; "
             f"{rate:,.0f} per second",
             flush=True,
         )

@@ -166,6 +166,8 @@ def test_arrow_keys_step_through_the_list(page):
     page.keyboard.press("Enter")  # the focus has moved, too
     assert text(page) == "not lovely"
     page.keyboard.press("ArrowUp")
+    page.keyboard.press("Alt+ArrowDown")  # the browser's own
+    assert text(page) == "a lovely film"
     page.focus("#search")  # here they move the cursor
     page.keyboard.press("ArrowDown")
     assert text(page) == "a lovely film"

@@ -257,7 +257,7 @@ function start() {
   byId("more").addEventListener("click", () => { state.shown += PAGE; list(); });
   document.addEventListener("keydown", (event) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (!step || /INPUT|SELECT/.test(event.target.tagName)) return;
+    if (!step || event.altKey || event.ctrlKey || event.metaKey || /INPUT|SELECT/.test(event.target.tagName)) return;
     const next = state.found[state.found.indexOf(state.chosen) + step];
     if (!next) return;
     event.preventDefault();
