@@ -17,7 +17,7 @@ _CHARACTER_OF_ESCAPE = {
 _ESCAPE_OF_CHARACTER = {character: escape for escape, character in _CHARACTER_OF_ESCAPE.items()}
 _OF_ROUND_BRACKETS = str.maketrans({each: _ESCAPE_OF_CHARACTER[each] for each in "()"})
 _ESCAPES = re.compile("|".join(map(re.escape, _CHARACTER_OF_ESCAPE)))
-_UNBLANK = re.compile(r"[^ \t\n\r\v\f]+")  # other whitespace does not separate in brackets
+_UNBLANK = re.compile(r"\S+", re.ASCII)  # other whitespace does not separate in brackets
 
 
 def unescape(token: str) -> str:
