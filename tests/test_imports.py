@@ -59,6 +59,14 @@ def test_a_subpackage_imports_neither_training_nor_drawing(room):
     assert not {"lightning", "pytorch_lightning", "matplotlib"} & set(printed.split())
 
 
+def test_listing_configurations_imports_nothing_that_trains():
+    printed = run(
+        "import sys, graphsent.cli; "
+        "assert not graphsent.cli.main(['config', 'list', 'treelstm']); print(*sys.modules)"
+    )
+    assert not {"pytorch_lightning", "torchmetrics"} & set(printed.split())
+
+
 def test_importing_the_package_takes_less_than_a_third_of_a_second():
     script = """
 import time

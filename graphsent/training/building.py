@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 from collections.abc import Mapping
 from dataclasses import replace
@@ -24,6 +25,7 @@ from graphsent.vocabulary import Vocabulary
 __all__ = [
     "build_model",
     "check_goal",
+    "check_logger",
     "check_loss_nodes",
     "check_stream",
     "check_tokenizer",
@@ -171,6 +173,16 @@ def check_loss_nodes(config: RunConfig) -> None:
     if examples != "trees":
         kind = "pairs of sentences" if examples == "pairs" else "n-best lists"
         raise TrainingError(f"loss_nodes: expected 'all': examples are {kind}, without phrases")
+
+
+def check_logger(config: RunConfig) -> None:
+    """Imports the package of the logger, before anything that takes long.
+
+    Raises:
+        ModuleNotFoundError: The package is not installed.
+    """
+    if config.training.logger in ("wandb", "mlflow"):
+        importlib.import_module(config.training.logger)
 
 
 def check_stream(config: RunConfig) -> None:

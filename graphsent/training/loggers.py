@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -12,21 +11,10 @@ from pytorch_lightning.loggers import Logger, MLFlowLogger, TensorBoardLogger, W
 
 from graphsent.errors import FailedError
 from graphsent.training.directory import RunDirectory
-from graphsent.training.options import TrainingOptions
 
-__all__ = ["check_logger", "run_loggers"]
+__all__ = ["run_loggers"]
 
 _PROJECT = "graphsent"
-
-
-def check_logger(options: TrainingOptions) -> None:
-    """Imports the package of the logger, before anything that takes long.
-
-    Raises:
-        ModuleNotFoundError: The package is not installed.
-    """
-    if options.logger in ("wandb", "mlflow"):
-        importlib.import_module(options.logger)
 
 
 @contextmanager

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from torchmetrics import MetricCollection
-
 from graphsent._names import unknown
 from graphsent.tasks import Task
 from graphsent.training.errors import TrainingError
@@ -49,6 +47,8 @@ def selection_of(task: Task, name: str) -> Selection:
     own = task.selection_metric
     if name in (OF_TASK, own):
         return Selection(own)
+    from torchmetrics import MetricCollection
+
     metrics = task.metrics()
     known = dict(metrics.items()) if isinstance(metrics, MetricCollection) else {}
     # It is None for a correlation, of which -1 is as strong as 1; as a task's own it is fine.

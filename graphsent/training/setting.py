@@ -36,6 +36,7 @@ from graphsent.training.batching import seed_generators
 from graphsent.training.building import (
     build_model,
     check_goal,
+    check_logger,
     check_loss_nodes,
     check_stream,
     check_tokenizer,
@@ -48,7 +49,6 @@ from graphsent.training.devices import trainer_devices
 from graphsent.training.errors import TrainingError
 from graphsent.training.evaluation import as_predicted
 from graphsent.training.inputs import InputOptions
-from graphsent.training.loggers import check_logger
 from graphsent.training.optimizers import encoder_parameters, word_tables
 from graphsent.training.own_model import check_model
 from graphsent.training.selection import Selection, selection_of
@@ -108,7 +108,7 @@ def prepare(
             processes than examples in dev.
     """
     trainer_devices(config.training)
-    check_logger(config.training)
+    check_logger(config)
     check_goal(config)
     check_weights(config)
     check_loss_nodes(config)
