@@ -61,11 +61,14 @@ static void pack_transposed(const real *matrix, int64_t stride, int64_t depth, i
   }
 }
 
-// Copies `width` columns of rows, in blocks of TILE_ROWS columns, one per tile.
+// Copies `width` columns of rows, in blocks of TILE_ROWS columns, one per tile. Rows are prefetched
+// as by pack_rows.
 static void turn_rows(const struct rows *rows, int64_t first, int64_t depth, int64_t column,
                       int64_t width, real *to) {
   for (int64_t k = 0; k < depth; k++, to += TILE_ROWS) {
     const real *from = row_of(rows, first + k) + column;
+    const real *soon = row_of(rows, first + smaller(k + 4, depth - 1)) + column;
+    for (int64_t at = 0; at < width; at += LANES) __builtin_prefetch(soon + at);
     int64_t j = 0;
     for (; j + TILE_ROWS <= width; j += TILE_ROWS) {
       memcpy(to + j * depth, from + j, TILE_ROWS * sizeof(real));
