@@ -83,6 +83,13 @@ def render(scene: Scene, ax: Axes | None, dpi: float) -> Figure:
     return ax.figure.figure  # the parent figure of a subfigure
 
 
+def svg_of(figure: Figure) -> str:
+    """The SVG code of a figure."""
+    code = io.StringIO()
+    _write(figure, code, format="svg")
+    return code.getvalue()
+
+
 def save(figure: Figure, path: str | os.PathLike[str], file_format: str) -> None:
     """Write a figure; the output is reproducible byte for byte."""
     metadata = {"Date": None} if file_format == "svg" else None

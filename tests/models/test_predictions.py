@@ -127,6 +127,13 @@ def test_notebooks_show_markup_and_nothing_in_it_is_taken_for_such(words):
     assert repr(found).endswith("'<script>alert(1)</script> film')")
 
 
+def test_characters_without_a_glyph_are_logged_in_notebooks_too(words, caplog):
+    """matplotlib warns of each, which is an error in these tests."""
+    (found,) = words.predict([["\N{OSMANYA LETTER JA}", "film"]])
+    assert "<svg" in found._repr_html_()
+    assert "has no glyph for \N{OSMANYA LETTER JA}: " in caplog.text
+
+
 def test_without_matplotlib_notebooks_show_text(words, monkeypatch):
     def fail(*_arguments, **_options) -> None:
         raise ImportError("drawing needs matplotlib", name="matplotlib")

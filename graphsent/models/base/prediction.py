@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import html
-import io
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from graphsent.drawing.pictures import import_canvas
 from graphsent.errors import DataError
 from graphsent.graphs.convert import to_networkx
 from graphsent.graphs.draw import draw_tree
@@ -228,12 +228,9 @@ class Prediction(Jsonable):
         if not self.tree.words:
             return None
         try:
-            figure = self.draw()
+            return import_canvas().svg_of(self.draw())
         except ImportError:
             return None
-        buffer = io.StringIO()
-        figure.savefig(buffer, format="svg")
-        return buffer.getvalue()
 
     def _repr_html_(self) -> str:
         cells = "".join(
