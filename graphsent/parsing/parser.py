@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from graphsent.errors import GraphsentError
+from graphsent.errors import GraphsentError, shown
 from graphsent.parsing.errors import ParserError, UnparsedSentence, WrongKind
 from graphsent.parsing.text import as_text, split_sentences
 from graphsent.trees import DependencyTree, Tree, TreeError, as_tree
@@ -105,7 +105,7 @@ class Parser:
             if len(texts) == 1:
                 reason = " ".join(f"{type(error).__name__}: {error}".split())
                 name = self.source.parser
-                return [UnparsedSentence(f"{name} cannot {work} {_shown(texts[0])}: {reason}")]
+                return [UnparsedSentence(f"{name} cannot {work} {shown(texts[0])}: {reason}")]
             half = len(texts) // 2  # bisects to find the texts at fault
             halves = texts[:half], texts[half:]
             return [each for part in halves for each in self._attempt(work, function, part, check)]
@@ -119,7 +119,7 @@ class Parser:
     def _checked_sentences(self, found: Any, text: str) -> list[str]:
         if not isinstance(found, list | tuple) or not all(isinstance(each, str) for each in found):
             raise ParserError(
-                f"{self.source.parser} returned {_shown(repr(found))} as the sentences of a text: "
+                f"{self.source.parser} returned {shown(repr(found))} as the sentences of a text: "
                 "expected a list of strings"
             )
         return [each for each in found if each.strip()] or [text]
@@ -127,15 +127,15 @@ class Parser:
     def _checked(self, tree: Any, text: str) -> Parsed | UnparsedSentence:
         name = self.source.parser
         if tree is None:
-            return UnparsedSentence(f"{name} has no tree for {_shown(text)}")
+            return UnparsedSentence(f"{name} has no tree for {shown(text)}")
         if not isinstance(tree, DependencyTree):
             try:
                 tree = as_tree(tree)
             except TreeError as error:
-                return UnparsedSentence(f"{name} returned no tree for {_shown(text)}: {error}")
+                return UnparsedSentence(f"{name} returned no tree for {shown(text)}: {error}")
         if isinstance(tree, Tree) and not all(tree.labels):
             return UnparsedSentence(
-                f"{name} returned a tree for {_shown(text)} with an unlabelled node"
+                f"{name} returned a tree for {shown(text)} with an unlabelled node"
             )
         if kind_of(tree) != self.source.kind:
             raise ParserError(
@@ -158,7 +158,3 @@ def check_kind(name: str, kinds: tuple[str, ...], kind: str | None) -> str:
 def kind_of(tree: Parsed) -> str:
     """The kind of a tree, ``"constituency"`` or ``"dependency"``."""
     return "dependency" if isinstance(tree, DependencyTree) else "constituency"
-
-
-def _shown(text: str) -> str:
-    return repr(text if len(text) <= 60 else text[:57] + "...")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from graphsent.errors import shown
 from graphsent.trees.bracket_items import ATOM, CLOSE, OPEN, Items
 from graphsent.trees.errors import (
     EmptyNode,
@@ -76,10 +77,10 @@ def _describe(error: type[TreeError], items: Items, item: int) -> tuple[int, str
     if error is ExtraCloseBracket:
         return item, "')' closes nothing: expected '(' or the end of the text"
     if error is TextOutsideTree:
-        return item, f"{found!r} is outside of any tree: expected '('"
+        return item, f"{shown(found)} is outside of any tree: expected '('"
     if error is SeveralTokens:
         token = items.text(item - 1)
-        return item, f"token {found!r} follows token {token!r} in one node: expected ')'"
+        return item, f"token {shown(found)} follows token {shown(token)} in one node: expected ')'"
     if error is MixedChildren:
         if found == "(":
             token = items.text(item - 1)

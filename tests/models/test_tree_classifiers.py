@@ -88,6 +88,7 @@ def test_dependency_trees_are_for_the_child_sum_cell():
     ("inputs", "message"),
     [
         (["a good film"], "input 1: expected a parse tree, got the sentence 'a good film'"),
+        (["a film " * 9_000], "got the sentence '(a film ){8}a...': set model.parser"),
         (["(1 (1 good) (0 bad))", "(1 (1 good)"], "input 2: "),
         ([3], "input 1: "),
         ("(1 good)", r"expected a list of trees, got one str: put it in \[\]"),

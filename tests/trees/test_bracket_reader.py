@@ -143,6 +143,13 @@ def test_the_first_of_several_errors_is_reported():
     assert (caught.value.line, caught.value.column) == (2, 6)
 
 
+@pytest.mark.parametrize("text", ["{}", "(A a {})", "(A {} a)"])
+def test_long_words_are_cut_in_messages(text):
+    with pytest.raises(TreeError) as raised:
+        parse_trees(text.format("x" * 100_000))
+    assert len(str(raised.value)) < 300
+
+
 def test_nothing_left_after_dropping_empty_nodes():
     with pytest.raises(EmptyNode, match="2:1: the tree has no token"):
         parse_trees("(A a)\n(B (C))", empty_nodes="drop")
