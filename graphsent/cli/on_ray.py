@@ -30,7 +30,7 @@ from graphsent.training import RunDirectory
 
 __all__ = ["run_on_ray"]
 
-_ABOUT = "about.json"
+_ABOUT = ".about.json"  # hidden files have no results that could have this name
 _ERRORS = ".errors"
 _PICTURES = ("png", "svg")
 # Options that the results depend on, besides the model.

@@ -31,6 +31,7 @@ _EXTRAS = {
     "huggingface_hub": "hub",
     "matplotlib": "draw",
     "mlflow": "mlflow",
+    "pyarrow": "ray",  # which Ray has only with ray[data]
     "ray": "ray",
     "shtab": "completion",
     "transformers": "contextual",

@@ -181,6 +181,18 @@ def test_a_missing_extra_is_named(capsys, monkeypatch, hint):
     assert err.endswith("No module named 'torchmetrics': pip install 'graphsent[train]'\n")
 
 
+def test_a_missing_part_of_ray_is_named(capsys, monkeypatch):
+    """`pip install ray` leaves out pyarrow, which Ray Data imports."""
+
+    def fail(*_: object) -> None:
+        raise ModuleNotFoundError("No module named 'pyarrow'", name="pyarrow")
+
+    monkeypatch.setattr("graphsent.cli._run", fail)
+    code, _, err = outcome(capsys, "draw")
+    assert code == 1
+    assert err.endswith("No module named 'pyarrow': pip install 'graphsent[ray]'\n")
+
+
 def test_files_that_cannot_be_written_are_named(capsys, tmp_path):
     (tmp_path / "file").touch()
     code, _, err = outcome(capsys, "draw", "--tree=(A a)", f"--out={tmp_path / 'file' / 'x.png'}")

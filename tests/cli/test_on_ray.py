@@ -77,6 +77,13 @@ def test_files_with_results_are_skipped(trained, shards, tmp_path, capsys, unmap
     assert "holds results of another model, or with other options" in capsys.readouterr().err
 
 
+def test_a_file_of_any_name_has_results(trained, shards, tmp_path, unmapped):
+    (shards / "b.txt").rename(shards / "about")
+    out = tmp_path / "out"
+    main(["predict", str(trained), str(shards), "--ray", "--format=json", f"--out={out}"])
+    assert len(json.loads((out / "about.json").read_text())) == 3
+
+
 def test_workers_may_have_another_working_directory(
     trained, shards, tmp_path, monkeypatch, unmapped
 ):
