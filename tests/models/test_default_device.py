@@ -11,7 +11,7 @@ import torch
 from toy_sentences import NUM_CLASSES, VOCABULARY, pairs, sentences
 
 from graphsent.layers import GRU, LSTM, NarrowConv1d, WideConv1d
-from graphsent.models import MODELS, Model, ParseReranker, model_class
+from graphsent.models import MODELS, Model, ParseReranker, load_pretrained, model_class
 from graphsent.trees import Candidate, ParseList
 
 LENGTHS = [5, 1, 30]
@@ -65,6 +65,14 @@ def test_models_do_not_depend_on_it(name):
     torch.testing.assert_close(found, expected)
     torch.testing.assert_close(model.loss(found, batch), loss)
     np.testing.assert_array_equal(again, figures)
+
+
+def test_models_are_loaded_on_the_cpu(tmp_path):
+    model, data = build("treelstm")
+    model.save_pretrained(tmp_path / "model")
+    with another_default_device():
+        found = load_pretrained(tmp_path / "model")
+    np.testing.assert_array_equal(figures_of(found, data), figures_of(model, data))
 
 
 @pytest.mark.parametrize("name", ["apdcnn", "nbow", "arnn", "treenet"])

@@ -297,4 +297,5 @@ class Model(Encodes, EmbedsWords, ABC):
         encoder: str | os.PathLike[str] | None = None,
     ) -> ModelType:
         """Build the model from ``read_model(directory)``; errors as :meth:`from_pretrained`."""
-        return restore(cls, saved, directory, encoder)
+        with torch.device("cpu"):  # whatever torch's default device is
+            return restore(cls, saved, directory, encoder)
