@@ -13,7 +13,7 @@ from graphsent.cells.errors import CellError
 from graphsent.cells.initialization import uniform_
 from graphsent.cells.treegru import PooledTreeGRU
 from graphsent.cells.treelstm import PooledTreeLSTM, lstm_state
-from graphsent.cells.validation import check_choice
+from graphsent.cells.validation import check_choice, check_size
 from graphsent.propagation.feats import IndexedFeat
 
 _QUERY = "query"
@@ -35,6 +35,8 @@ class ChildAttention(nn.Module):
 
     def __init__(self, hidden_feats: int, attention_feats: int, *, static: bool) -> None:
         super().__init__()
+        check_size("hidden_feats", hidden_feats)
+        check_size("attention_feats", attention_feats)
         self.hidden_feats = hidden_feats
         self.attention_feats = attention_feats
         self.W_c = nn.Linear(hidden_feats, hidden_feats, bias=False)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 
-import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional
@@ -12,7 +11,7 @@ from torch.nn import functional
 from graphsent._dgl import dgl
 from graphsent.cells.base import State, TreeCell
 from graphsent.cells.errors import CellError
-from graphsent.cells.validation import describe_node
+from graphsent.cells.validation import check_size, describe_node
 from graphsent.errors import GraphsentWarning
 from graphsent.propagation.schedule.schedule import Schedule, schedule_of
 from graphsent.propagation.schedule.slots import Slots, slots_of
@@ -44,8 +43,7 @@ class SlottedCell(TreeCell):
 
     def __init__(self, in_feats: int, hidden_feats: int, num_slots: int) -> None:
         super().__init__(in_feats, hidden_feats)
-        if not isinstance(num_slots, int | np.integer) or num_slots < 1:
-            raise CellError(f"expected at least 1 child, got {num_slots!r}")
+        check_size("the number of children", num_slots)
         self.num_slots = self.max_degree = num_slots
 
     @property

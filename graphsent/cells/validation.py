@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from graphsent._dgl import dgl
+from graphsent._numbers import is_integer
 from graphsent.cells.errors import CellError
 from graphsent.graphs.kinds import graph_problem
 from graphsent.propagation.autocast import autocast_enabled
@@ -28,7 +29,7 @@ LEAF, SLOT = "leaf", "slot"
 
 def check_size(name: str, size: int) -> None:
     """Raises a CellError unless a size is an integer of at least 1."""
-    if not hasattr(size, "__index__"):
+    if not is_integer(size):
         raise CellError(f"expected {name} to be an integer, got {size!r}")
     if size < 1:
         raise CellError(f"expected {name} to be at least 1, got {size}")

@@ -11,7 +11,7 @@ from graphsent._names import nearest
 from graphsent.errors import ModelError
 from graphsent.layers.chains import Chains, make_chains
 from graphsent.layers.errors import LayerError
-from graphsent.layers.lengths import check_packable
+from graphsent.layers.lengths import check_packable, check_sizes
 from graphsent.layers.recurrent import GRU, LSTM
 from graphsent.propagation.untraced import untraced
 
@@ -66,8 +66,10 @@ class SequenceEncoder(nn.Module):
         if cell not in _CELLS:
             hint = nearest(cell, ("lstm", "gru"))
             raise ModelError(f"unknown cell {cell!r}: expected 'lstm' or 'gru'{hint}")
+        check_sizes(in_feats=in_feats, hidden_feats=hidden_feats)
         self.out_feats = 2 * hidden_feats if bidirectional else hidden_feats
-        self.cell = _CELLS[cell](in_feats, hidden_feats, bidirectional=bidirectional)
+        # torch's constructor takes no integers of NumPy.
+        self.cell = _CELLS[cell](int(in_feats), int(hidden_feats), bidirectional=bidirectional)
 
     def reset_parameters(self) -> None:
         """Draws all parameters anew, as torch does."""

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from graphsent._names import unknown
 from graphsent.errors import ModelError
-from graphsent.models.arguments import check_limits, check_rates
+from graphsent.models.arguments import check_limits, check_rates, check_sizes
 from graphsent.models.base.inference import evaluating, map_batches
 from graphsent.models.batches.guided import GuidedBatch, guided_batch
 from graphsent.models.batches.trees import chosen_units, context_of
@@ -92,6 +92,7 @@ class APDCNN(TreeClassifier):
         dropout: float = 0.5,
         **options: Any,
     ) -> None:
+        check_sizes(embedding_dim=embedding_dim)
         encoder = APDCNNEncoder(embedding_dim, hidden, **self._encoder_options(options))
         _check_choices(encoder.branches, fusion, keep_tree)
         super().__init__(

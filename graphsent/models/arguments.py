@@ -8,11 +8,12 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, get_args, get_origin, get_type_hints
 
 import numpy as np
 
+from graphsent._numbers import is_integer
 from graphsent.errors import ModelError
 
 __all__ = [
@@ -30,7 +31,7 @@ __all__ = [
 
 _LARGEST = 10**6  # larger sizes would only exhaust memory
 _KINDS: dict[Any, tuple[str, Callable[[Any], bool]]] = {
-    int: ("an integer", lambda value: isinstance(value, Integral) and type(value) is not bool),
+    int: ("an integer", is_integer),
     float: ("a number", lambda value: isinstance(value, Real) and type(value) is not bool),
     str: ("a string", lambda value: isinstance(value, str)),
     bool: ("true or false", lambda value: type(value) is bool),
@@ -130,7 +131,7 @@ def hints_of(cls: type) -> dict[str, Any]:
 def check_sizes(**sizes: int) -> None:
     """Raise a ModelError unless every size is an integer from 1 to a million."""
     for name, size in sizes.items():
-        if not isinstance(size, Integral):
+        if not is_integer(size):
             raise ModelError(f"{name}: expected an integer, got {size!r}")
         if size < 1:
             raise ModelError(f"{name}: expected at least 1, got {size}")

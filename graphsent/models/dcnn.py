@@ -7,6 +7,7 @@ from typing import Any
 
 from torch import Tensor
 
+from graphsent.models.arguments import check_sizes
 from graphsent.models.encoders.filters import Filter, FilterEncoder, row_filters
 from graphsent.models.encoders.phrase_convolution import stacked
 from graphsent.models.encoders.row_maps import RowMaps
@@ -102,6 +103,7 @@ class DCNN(ConvolutionClassifier):
         dropout: float = 0.5,
         **options: Any,
     ) -> None:
+        check_sizes(embedding_dim=embedding_dim)
         encoder = DCNNEncoder(embedding_dim, **self._encoder_options(options))
         super().__init__(
             vocab,

@@ -249,8 +249,6 @@ def test_head_weights_without_heads():
         ),
         (cells.AttentiveTreeGRU, {"attention": "x"}, "unknown attention 'x': expected one of 'sta"),
         (cells.BiTreeLSTM, {"td_root": "x"}, "unknown td_root 'x': expected one of 'zero', 'bu_ro"),
-        (cells.NaryTreeLSTM, {"num_children": 0}, "expected at least 1 child, got 0"),
-        (cells.NaryTreeLSTM, {"num_children": "2"}, "expected at least 1 child, got '2'"),
         (cells.TreeNet, {"memory": False}, "memory=False needs an encoder and a compositor"),
     ],
 )
@@ -259,11 +257,29 @@ def test_unknown_options(kind, options, message):
         kind(3, 4, **options)
 
 
-def test_sizes():
-    with raises("expected in_feats to be at least 1, got 0"):
-        cells.ChildSumTreeLSTM(0, 4)
-    with raises("expected hidden_feats to be at least 1, got -1"):
-        cells.NaryTreeLSTM(3, -1)
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: cells.ChildSumTreeLSTM(0, 4), "in_feats to be at least 1, got 0"),
+        (lambda: cells.NaryTreeLSTM(3, -1), "hidden_feats to be at least 1, got -1"),
+        (lambda: cells.NaryTreeLSTM(3, 4, 0), "the number of children to be at least 1, got 0"),
+        (lambda: cells.NaryTreeLSTM(3, 4, "2"), "the number of children to be an integer, got '2'"),
+        (lambda: cells.RecursiveCell(3, 4, True), "the number of children to be an integer, got T"),
+        (
+            lambda: cells.AttentiveTreeGRU(3, 4, attention_feats=0),
+            "attention_feats to be at least 1, got 0",
+        ),
+        (
+            lambda: cells.AttentiveTreeLSTM(3, 4, attention_feats=2.5),
+            "attention_feats to be an integer, got 2.5",
+        ),
+        (lambda: cells.GatedEncoder(0, 4), "in_feats to be at least 1, got 0"),
+        (lambda: cells.GatedCompositor(2.5), "hidden_feats to be an integer, got 2.5"),
+    ],
+)
+def test_sizes(build, message):
+    with raises(f"expected {message}"):
+        build()
 
 
 class Nothing(torch.nn.Module):

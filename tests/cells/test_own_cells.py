@@ -416,7 +416,7 @@ def test_initial_states_of_another_kind(engine):
 
 
 def test_sizes_that_are_not_integers():
-    for size in (3.0, "3", None):
+    for size in (3.0, "3", None, True):
         with raises(f"expected in_feats to be an integer, got {size!r}"):
             cells.ChildSumTreeLSTM(size, 4)
 

@@ -119,6 +119,9 @@ def test_gradients_reach_only_what_was_selected():
 def test_wrong_options_are_rejected():
     with pytest.raises(LayerError, match="expected k of at least 1, got 0"):
         KMaxPooling(0)
+    for k in (2.5, True, "2", None):
+        with pytest.raises(LayerError, match=f"expected k to be an integer, got {k!r}"):
+            KMaxPooling(k)
     with pytest.raises(LayerError, match="expected k_top of at least 1, got 0"):
         DynamicKMaxPooling(0, 1, 2)
     with pytest.raises(LayerError, match="expected layer of at most num_layers = 2, got 3"):

@@ -57,6 +57,12 @@ def test_parameter_count():
     assert sum(p.numel() for p in head.parameters()) == 2 * 150 * 50 + 50 + 50 * 5 + 5
 
 
+@pytest.mark.parametrize("name", ["in_feats", "hidden_feats", "num_levels"])
+def test_wrong_sizes_are_rejected(name):
+    with pytest.raises(LayerError, match=f"expected {name} to be an integer, got 2.5"):
+        RelatednessHead(**{"in_feats": 3, name: 2.5})
+
+
 def test_expected_score():
     logits = torch.log(torch.tensor([[0.1, 0.2, 0.3, 0.4, 0.0], [0.0, 0.0, 0.0, 0.0, 1.0]]))
     torch.testing.assert_close(expected_score(logits), torch.tensor([3.0, 5.0]))

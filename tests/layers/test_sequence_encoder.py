@@ -1,5 +1,6 @@
 """Sequence encoders against torch's cells step by step, one sequence at a time."""
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -73,6 +74,15 @@ def test_reset_parameters_draws_new_values():
     before = encoder.cell.weight_hh_l0.detach().clone()
     encoder.reset_parameters()
     assert not torch.equal(before, encoder.cell.weight_hh_l0)
+
+
+def test_sizes():
+    feat, ranges = torch.randn(5, 3), torch.tensor([[0, 5]])
+    assert SequenceEncoder(np.int64(3), np.int64(4))(feat, ranges).shape == (1, 4)
+    with pytest.raises(LayerError, match="expected in_feats of at least 1, got 0"):
+        SequenceEncoder(0, 4)
+    with pytest.raises(LayerError, match="expected hidden_feats to be an integer, got None"):
+        SequenceEncoder(3, None)
 
 
 def test_an_unknown_cell_is_rejected():

@@ -7,7 +7,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphsent.models import DCNN, KimCNN, MaxTDNN, NBoW, RecNN, Sentence
+from graphsent.errors import ModelError
+from graphsent.models import APDCNN, DCNN, KimCNN, MaxTDNN, NBoW, RecNN, Sentence
 from graphsent.vocabulary import Vocabulary
 
 VOCABULARY = Vocabulary(["a", "b", "c"])
@@ -41,6 +42,12 @@ def test_configurations_of_the_paper(task, num_classes, expected, num_features):
     assert sizes(model) == expected
     assert model.output.in_features == num_features
     assert model.predict([Sentence(["a"])])[0].probabilities.shape == (1, num_classes)
+
+
+@pytest.mark.parametrize("model", [APDCNN, DCNN])
+def test_a_wrong_size_is_named_as_in_the_call(model):
+    with pytest.raises(ModelError, match="embedding_dim: expected at least 1, got 0"):
+        model(VOCABULARY, 5, embedding_dim=0)
 
 
 @pytest.mark.parametrize(

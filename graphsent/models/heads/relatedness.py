@@ -75,11 +75,11 @@ class RelatednessModel(Model):
         if goal not in self.goals:
             raise ModelError(unknown("goal", goal, self.goals))
         self.goal = goal
+        check_sizes(num_classes=num_classes, comparison=comparison)
         if num_classes < 2 and goal == "classification":
             raise ModelError(f"num_classes: expected at least 2 classes, got {num_classes}")
         levels = [str(score) for score in range(1, num_classes + 1)]
         self.label_names = class_names(num_classes, label_names or levels)
-        check_sizes(comparison=comparison)
         check_rates(dropout=dropout)
         self.dropout = Dropout(dropout)
         self.head = RelatednessHead(num_features, comparison, num_classes)
