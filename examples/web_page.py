@@ -24,7 +24,7 @@ def page(model: Any) -> gradio.Interface:
         try:
             return model.predict([sentence])[0]._repr_html_()  # as a notebook shows it
         except graphsent.GraphsentError as error:
-            raise gradio.Error(str(error)) from None
+            raise gradio.Error(str(error), print_exception=False) from None
 
     return gradio.Interface(
         answer, gradio.Textbox(label="sentence"), gradio.HTML(), title=model.name
@@ -36,4 +36,8 @@ if __name__ == "__main__":
     parser.add_argument("run", nargs="?", help="a run, a saved model, or hf://user/name")
     parser.add_argument("--port", type=int, default=7860)
     arguments = parser.parse_args()
-    page(graphsent.load(arguments.run)).launch(server_port=arguments.port)
+    try:
+        model = graphsent.load(arguments.run)
+    except graphsent.GraphsentError as error:
+        parser.error(str(error))
+    page(model).launch(server_port=arguments.port)

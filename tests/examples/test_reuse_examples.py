@@ -30,6 +30,26 @@ def test_a_batch_of_torch_geometric():
     assert re.search(r"new graphs: [\d.]+% correct", run("torch_geometric_batch", "--steps=2"))
 
 
+@pytest.mark.parametrize(
+    ("name", "status", "printed"),
+    [
+        (None, 0, "<td>very positive</td>"),
+        ("nowhere", 2, "error: no saved model: nowhere is not a directory"),
+    ],
+)
+def test_a_web_page(name, status, printed):
+    pytest.importorskip("gradio", reason="needs gradio")
+    # Instead of serving the page, its function is called.
+    code = """
+import runpy, gradio
+gradio.Interface.launch = lambda page, **_: print(page.fn("A film of great charm."))
+runpy.run_path({path!r}, run_name="__main__")
+""".format(path=str(EXAMPLES / "web_page.py"))
+    command = [sys.executable, "-c", code, *filter(None, [name])]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert (done.returncode, printed in done.stdout + done.stderr) == (status, True)
+
+
 def test_edge_lists():
     assert re.search(r"60 gates: [\d.]+% of the gates correct", run("edge_lists", "--steps=2"))
 
