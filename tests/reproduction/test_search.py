@@ -61,7 +61,7 @@ def test_a_trial_of_two_seeds_is_their_mean(main, tmp_path):
     assert search(main, "--trials=2", *one) == 2  # with one seed
 
 
-def test_usage_errors_give_one_line(main, capsys):
+def test_usage_errors_give_one_line(main, tmp_path, capsys):
     assert search(main, "--trials=1", "--choose", "training.rate", "1") == 2
     assert "unknown training option 'rate'" in capsys.readouterr().err
     assert search(main, "--trials=1", "--choose", "training.lr") == 2
@@ -70,4 +70,7 @@ def test_usage_errors_give_one_line(main, capsys):
     assert "error: --choose: 'hidden' names a part" in capsys.readouterr().err
     assert search(main, "--trials=1", *CHOICES) == 0
     assert search(main, "--trials=1", *CHOICES[:4]) == 2
+    assert "a search with other settings" in capsys.readouterr().err
+    (tmp_path / "search" / "toy-tree.json").write_text("[]")
+    assert search(main, "--trials=1", *CHOICES) == 2
     assert "a search with other settings" in capsys.readouterr().err
