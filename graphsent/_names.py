@@ -1,11 +1,11 @@
-"""Lists of names in messages, and suggestions for unknown ones."""
+"""Names and texts in messages, and suggestions for unknown names."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Sequence
 
-__all__ = ["listed", "nearest", "unknown"]
+__all__ = ["listed", "nearest", "quoted", "unknown"]
 
 _LIKENESS = 0.5  # difflib ratio: 1 for identical names
 _MOST_LISTED = 20
@@ -37,3 +37,8 @@ def nearest(name: str, valid: Iterable[str]) -> str:
     known = {each.lower(): each for each in valid}
     found = difflib.get_close_matches(str(name).lower(), known, 1, _LIKENESS)
     return f"; did you mean {known[found[0]]!r}?" if found else ""
+
+
+def quoted(text: str, longest: int = 60) -> str:
+    """A text in quotation marks; of one with more than ``longest`` characters, the beginning."""
+    return repr(text if len(text) <= longest else text[: longest - 3] + "...")

@@ -6,9 +6,7 @@ The command line prints a :class:`GraphsentError` as one line and exits with a s
 
 from __future__ import annotations
 
-__all__ = ["DataError", "FailedError", "GraphsentError", "GraphsentWarning", "ModelError", "shown"]
-
-_LONGEST = 60  # text in a message, in characters
+__all__ = ["DataError", "FailedError", "GraphsentError", "GraphsentWarning", "ModelError"]
 
 
 class GraphsentError(Exception):
@@ -29,8 +27,3 @@ class DataError(GraphsentError, ValueError):
 
 class ModelError(GraphsentError, ValueError):
     """A model cannot be built, saved or loaded as requested."""
-
-
-def shown(text: str) -> str:
-    """A text as a message quotes it; a long one is cut."""
-    return repr(text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "...")

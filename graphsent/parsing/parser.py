@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from graphsent.errors import GraphsentError, shown
+from graphsent._names import quoted
+from graphsent.errors import GraphsentError
 from graphsent.parsing.errors import ParserError, UnparsedSentence, WrongKind
 from graphsent.parsing.text import as_text, split_sentences
 from graphsent.trees import DependencyTree, Tree, TreeError, as_tree
@@ -105,7 +106,7 @@ class Parser:
             if len(texts) == 1:
                 reason = " ".join(f"{type(error).__name__}: {error}".split())
                 name = self.source.parser
-                return [UnparsedSentence(f"{name} cannot {work} {shown(texts[0])}: {reason}")]
+                return [UnparsedSentence(f"{name} cannot {work} {quoted(texts[0])}: {reason}")]
             half = len(texts) // 2  # bisects to find the texts at fault
             halves = texts[:half], texts[half:]
             return [each for part in halves for each in self._attempt(work, function, part, check)]
@@ -119,7 +120,7 @@ class Parser:
     def _checked_sentences(self, found: Any, text: str) -> list[str]:
         if not isinstance(found, list | tuple) or not all(isinstance(each, str) for each in found):
             raise ParserError(
-                f"{self.source.parser} returned {shown(repr(found))} as the sentences of a text: "
+                f"{self.source.parser} returned {quoted(repr(found))} as the sentences of a text: "
                 "expected a list of strings"
             )
         return [each for each in found if each.strip()] or [text]
@@ -127,15 +128,15 @@ class Parser:
     def _checked(self, tree: Any, text: str) -> Parsed | UnparsedSentence:
         name = self.source.parser
         if tree is None:
-            return UnparsedSentence(f"{name} has no tree for {shown(text)}")
+            return UnparsedSentence(f"{name} has no tree for {quoted(text)}")
         if not isinstance(tree, DependencyTree):
             try:
                 tree = as_tree(tree)
             except TreeError as error:
-                return UnparsedSentence(f"{name} returned no tree for {shown(text)}: {error}")
+                return UnparsedSentence(f"{name} returned no tree for {quoted(text)}: {error}")
         if isinstance(tree, Tree) and not all(tree.labels):
             return UnparsedSentence(
-                f"{name} returned a tree for {shown(text)} with an unlabelled node"
+                f"{name} returned a tree for {quoted(text)} with an unlabelled node"
             )
         if kind_of(tree) != self.source.kind:
             raise ParserError(

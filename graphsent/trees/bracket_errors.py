@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from graphsent.errors import shown
+from graphsent._names import quoted
 from graphsent.trees.bracket_items import ATOM, CLOSE, OPEN, Items
 from graphsent.trees.errors import (
     EmptyNode,
@@ -77,10 +77,10 @@ def _describe(error: type[TreeError], items: Items, item: int) -> tuple[int, str
     if error is ExtraCloseBracket:
         return item, "')' closes nothing: expected '(' or the end of the text"
     if error is TextOutsideTree:
-        return item, f"{shown(found)} is outside of any tree: expected '('"
+        return item, f"{quoted(found)} is outside of any tree: expected '('"
     if error is SeveralTokens:
-        token = items.text(item - 1)
-        return item, f"token {shown(found)} follows token {shown(token)} in one node: expected ')'"
+        token = quoted(items.text(item - 1))
+        return item, f"token {quoted(found)} follows token {token} in one node: expected ')'"
     if error is MixedChildren:
         if found == "(":
             token = items.text(item - 1)
@@ -97,5 +97,4 @@ def _describe(error: type[TreeError], items: Items, item: int) -> tuple[int, str
 def _excerpt(items: Items, item: int) -> str:
     start = int(items.offsets[item])
     line = items.data[start : start + 4 * _SHOWN].decode("utf-8", "ignore").partition("\n")[0]
-    text = line.rstrip()
-    return repr(text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "...")
+    return quoted(line.rstrip(), _SHOWN)

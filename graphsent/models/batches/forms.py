@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from graphsent.errors import DataError, GraphsentError, ModelError, shown
+from graphsent._names import quoted
+from graphsent.errors import DataError, GraphsentError, ModelError
 from graphsent.sentences import Sentence
 from graphsent.trees import DependencyTree, Tree, TreeError, as_tree
 from graphsent.trees.recognition import may_be_tree
@@ -144,7 +145,7 @@ def _constituency_tree(tree: Any) -> Tree:
         return as_tree(tree)
     if not tree.lstrip().startswith("("):
         raise ModelError(
-            f"expected a parse tree, got the sentence {shown(tree)}: set model.parser to "
+            f"expected a parse tree, got the sentence {quoted(tree)}: set model.parser to "
             "parse sentences, or pass trees: (S (NP ...) (VP ...))"
         )
     return Tree.from_string(tree, empty_nodes="token", require_labels=False)

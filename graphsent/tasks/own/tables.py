@@ -12,6 +12,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
+from graphsent._names import quoted
 from graphsent.errors import DataError
 from graphsent.tasks.own.columns import Columns, find_columns
 from graphsent.tasks.own.examples import BadLine
@@ -231,5 +232,4 @@ def _checked(line: int, label: str | None, texts: list[str], where: str) -> Row 
 
 
 def _no_tab(text: str) -> str:
-    shown = repr(text[:_SHOWN]) + ("..." if len(text) > _SHOWN else "")
-    return f"no tab in {shown}: expected label<TAB>sentence"
+    return f"no tab in {quoted(text, _SHOWN)}: expected label<TAB>sentence"
