@@ -40,7 +40,10 @@ class Request(NamedTuple):
         if self.texts:
             return self.texts
         if len(self.files) != 1:
-            raise UsageError(f"the model {model.name!r} reads single sentences, got two files")
+            raise UsageError(
+                f"expected one file for the model {model.name!r}, got two: "
+                f"{self.files[0]}, {self.files[1]}"
+            )
         return self.files[0]
 
     def pair(self, model: Model, columns: Sequence[str] | None) -> tuple[Source, Source]:

@@ -144,7 +144,7 @@ def _say_warnings(command: str, caught: Sequence[warnings.WarningMessage]) -> No
 def singles_in(source: Source, reading: Reading) -> Iterator[list[Input]]:
     """Streams single inputs of a model, in pieces, see :func:`given_in`."""
     for piece in given_in(source, reading):
-        yield [Input(each.line, each.content, _errors(source, each)) for each in piece]
+        yield [Input(each.line, each.content, _errors(source, each, reading)) for each in piece]
 
 
 def pairs_in(
@@ -171,7 +171,9 @@ def pairs_in(
         both = min(map(len, waiting))
         yield [
             Input(
-                pair[0].line, tuple(each.content for each in pair), _errors_of_both(sources, pair)
+                pair[0].line,
+                tuple(each.content for each in pair),
+                _errors_of_both(sources, pair, reading),
             )
             for pair in ((waiting[0].popleft(), waiting[1].popleft()) for _ in range(both))
         ]
@@ -184,12 +186,15 @@ def pairs_in(
         )
 
 
-def _errors_of_both(paths: Sequence[Source], pair: Sequence[Given]) -> tuple[str, ...]:
-    found = (error for path, each in zip(paths, pair, strict=True) for error in _errors(path, each))
+def _errors_of_both(
+    paths: Sequence[Source], pair: Sequence[Given], reading: Reading
+) -> tuple[str, ...]:
+    both = zip(paths, pair, strict=True)
+    found = (error for path, each in both for error in _errors(path, each, reading))
     return tuple(dict.fromkeys(found))  # a row of a table is bad on both sides
 
 
-def _errors(path: Source, given: Given) -> tuple[str, ...]:
+def _errors(path: Source, given: Given, reading: Reading) -> tuple[str, ...]:
     """The error of an input, with its place; none if it is valid."""
     error = given.content
     if not isinstance(error, GraphsentError):
@@ -197,7 +202,10 @@ def _errors(path: Source, given: Given) -> tuple[str, ...]:
     named = isinstance(error, TreeError) and error.source is not None
     message = str(error) if named else f"{name_of(path)}:{given.line}: {error}"
     if isinstance(error, TextOutsideTree) and error.column == 1:
-        message += "; this model reads parse trees: raw text needs --parser"
+        if reading.read_texts is None:
+            message += "; this model reads parse trees: raw text needs --parser"
+        else:
+            message += "; this model reads raw text without --input trees"
     return (message,)
 
 

@@ -122,7 +122,7 @@ def test_files_of_pairs_with_different_lengths(relatedness, files, tmp_path, cap
     [
         ("relatedness", ["first"], "reads pairs of sentences"),
         ("relatedness", ["first", "second", "--format=trees"], "--format trees"),
-        ("classifier", ["first", "second"], "reads single sentences"),
+        ("classifier", ["first", "second"], "expected one file for the model"),
     ],
 )
 def test_files_that_do_not_match_the_model(model, arguments, message, files, request, capsys):

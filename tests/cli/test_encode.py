@@ -102,7 +102,10 @@ def test_npy_header_has_the_same_length_for_any_number_of_rows(capsys):
     [
         (["words", "text.txt", "--out=v.txt"], "expected a file name ending in .npy, .npz, .jsonl"),
         (["words", "text.txt", "--batch-size=0"], "--batch-size: expected at least 1"),
-        (["words", "text.txt", "text.txt"], "reads single sentences, got two files"),
+        (
+            ["words", "text.txt", "text.txt"],
+            "expected one file for the model 'nbow', got two: text.txt, text.txt",
+        ),
         (["none", "text.txt"], "no such run, model or file: none"),
         (["words", "text.txt", "--otu=v.npy"], "did you mean '--out'?"),
     ],

@@ -228,7 +228,10 @@ def test_pictures_and_pages(capsys):
     ("arguments", "message"),
     [
         (["words", "good film", "trees.txt"], "expected files or sentences, got both: trees.txt"),
-        (["words", "trees.txt", "trees.txt"], "reads single sentences, got two files"),
+        (
+            ["words", "trees.txt", "trees.txt"],
+            "expected one file for the model 'nbow', got two: trees.txt, trees.txt",
+        ),
         (["words", "a", "b", "c"], "expected one file, or two for pairs, got 3"),
         (["words", "none.txt"], "cannot read none.txt: No such file"),
         (["wrods", "good film"], "no such run, model or file: wrods"),

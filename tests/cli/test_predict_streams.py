@@ -336,6 +336,12 @@ def test_malformed_trees_are_isolated(tmp_path, capsys):
     assert "2 of 4 inputs are bad" in captured.err
 
 
+def test_text_among_trees_asked_for(words, tmp_path, capsys):
+    (tmp_path / "text.txt").write_text("the film\n")
+    assert main(["predict", words, str(tmp_path / "text.txt"), "--input=trees"]) == 1
+    assert "; this model reads raw text without --input trees\n" in capsys.readouterr().err
+
+
 def test_labels_before_trees_are_skipped(words, tmp_path, capsys, monkeypatch):
     BiTreeLSTMClassifier(VOCABULARY, 3, 4, 4, 4).save_pretrained(tmp_path / "trees")
     path = tmp_path / "parses.trees"
