@@ -1,4 +1,4 @@
-"""A web page to try a model: it shows the classes of a sentence and a picture of its tree.
+"""A web page to try a model: the classes of a sentence, or its score, and a picture of its tree.
 
     pip install gradio
     python examples/web_page.py [RUN] [--port 7860]
@@ -13,18 +13,21 @@ import argparse
 from typing import Any
 
 import gradio
+import numpy as np
 
 import graphsent
 
 
 def page(model: Any) -> gradio.Interface:
-    """The page of a classifier."""
+    """The page of a model of single sentences."""
 
     def answer(sentence: str) -> str:
         try:
-            return model.predict([sentence])[0]._repr_html_()  # as a notebook shows it
+            prediction = model.predict([sentence])[0]
         except graphsent.GraphsentError as error:
             raise gradio.Error(str(error), print_exception=False) from None
+        is_score = isinstance(prediction, np.floating)
+        return f"{prediction:.3f}" if is_score else prediction._repr_html_()  # as in a notebook
 
     return gradio.Interface(
         answer, gradio.Textbox(label="sentence"), gradio.HTML(), title=model.name
