@@ -85,6 +85,24 @@ def test_a_model_without_a_card_gets_a_short_one(hub):
     assert model.card is None
 
 
+def test_only_the_files_of_a_model_are_downloaded(hub, monkeypatch):
+    from huggingface_hub.utils import filter_repo_objects
+
+    NBoW(VOCAB, 2, 4).push_to_hub("anna/films")
+    files = hub / "models--anna--films" / "snapshots" / REVISION
+    saved = [path.name for path in files.iterdir()] + ["encoder/config.json", "encoder/a/b.txt"]
+    kept = []
+
+    def download(*_arguments: object, allow_patterns: list[str], **_options: object) -> str:
+        there = [*saved, "pytorch_model.bin", "onnx/model.onnx", "onnx/config.json"]
+        kept.extend(filter_repo_objects(there, allow_patterns=allow_patterns))
+        return str(files)
+
+    monkeypatch.setattr("huggingface_hub.snapshot_download", download)
+    graphsent.load("hf://anna/films")
+    assert kept == saved
+
+
 def test_a_missing_model(hub, capsys):
     with pytest.raises(ModelError, match="cannot download hf://anna/none: "):
         graphsent.load("hf://anna/none")

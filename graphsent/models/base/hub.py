@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from graphsent.errors import ModelError
-from graphsent.models.base.storage import CARD_FILE
+from graphsent.models.base.storage import CARD_FILE, ENCODER_DIRECTORY, MODEL_FILES
 
 __all__ = ["is_on_hub", "local_directory", "push"]
 
 _SCHEME = "hf://"
+_DOWNLOADED = [*sorted(MODEL_FILES - {ENCODER_DIRECTORY}), f"{ENCODER_DIRECTORY}/*"]
 
 
 class _Saved(Protocol):
@@ -44,7 +45,7 @@ def local_directory(name: str | os.PathLike[str]) -> str | os.PathLike[str]:
 
     repository, _, revision = os.fspath(name).removeprefix(_SCHEME).partition("@")
     try:
-        return snapshot_download(repository, revision=revision or None)
+        return snapshot_download(repository, revision=revision or None, allow_patterns=_DOWNLOADED)
     except Exception as error:  # of several packages
         reason = " ".join(str(error).split())
         raise ModelError(f"cannot download {name}: {reason}") from error
