@@ -28,6 +28,9 @@ def batch(graphs: Sequence[dgl.DGLGraph]) -> dgl.DGLGraph:
         raise DataError("batch() needs at least one graph, got none")
     if len({fields.KIND in graph.edata for graph in graphs}) > 1:
         raise DataError("batch() got sibling graphs together with graphs of another direction")
+    for each in graphs:
+        if each.idtype == torch.int32 and each.is_homogeneous:
+            _copy_batch_sizes(each, each)
     batched = dgl.batch(graphs)
     levels = [(known_levels(each), known_levels(each, turn_edges=True)) for each in graphs]
     if all(ending is not None for ending, _ in levels):
@@ -51,11 +54,18 @@ def reverse(graph: dgl.DGLGraph, *, copy_data: bool = True) -> dgl.DGLGraph:
         copy_data: Whether the result has the node and edge data.
     """
     turned = dgl.reverse(graph, copy_ndata=copy_data, copy_edata=copy_data)
-    # Of an int32 version of a batch, the numbers are still int64, which DGL does not accept.
-    turned.set_batch_num_nodes(graph.batch_num_nodes().to(graph.idtype))
-    turned.set_batch_num_edges(graph.batch_num_edges().to(graph.idtype))
+    _copy_batch_sizes(graph, turned)
     share_notes(graph, turned)
     return turned
+
+
+def _copy_batch_sizes(graph: dgl.DGLGraph, other: dgl.DGLGraph) -> None:
+    """Copies the batch information, as DGL accepts it.
+
+    Of an int32 version of a graph, the numbers may still be int64, which DGL does not accept.
+    """
+    other.set_batch_num_nodes(graph.batch_num_nodes().to(graph.idtype))
+    other.set_batch_num_edges(graph.batch_num_edges().to(graph.idtype))
 
 
 def root_nodes(graph: dgl.DGLGraph) -> torch.Tensor:

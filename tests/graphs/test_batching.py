@@ -47,6 +47,13 @@ def test_reverse_turns_bottom_up_into_top_down_and_back(forest):
     assert_same_graph(reverse(down), up)
 
 
+def test_batch_of_graphs_of_int32():
+    graphs = [constituency_graph("(1 (1 a) (1 b))"), constituency_batch(["(1 c)", "(1 d)"])]
+    batched = batch([graph.int() for graph in graphs])
+    assert batched.idtype == torch.int32
+    assert_same_graph(batched.long(), batch(graphs))
+
+
 def test_reverse_of_graphs_of_int32():
     graph = constituency_batch(["(1 (1 a) (1 b))", "(1 c)"])
     turned = reverse(graph.int())
