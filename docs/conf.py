@@ -37,6 +37,7 @@ nb_execution_timeout = 300
 nb_execution_raise_on_error = True
 
 autodoc_default_options = {"members": True, "imported-members": True}
+autodoc_preserve_defaults = True  # tables of head rules are long
 autodoc_member_order = "groupwise"
 autodoc_typehints = "signature"
 napoleon_google_docstring = True
