@@ -10,13 +10,13 @@ import shutil
 import signal
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from graphsent._locks import locked
+
 _PREFIX = "building-"
-_PAUSE = 0.05
 
 
 @contextmanager
@@ -33,38 +33,14 @@ def only_builder(directory: Path, longest: float) -> Iterator[Path]:
         OSError: if nothing can be written there.
         TimeoutError: if another process builds for longer.
     """
-    with _lock(directory, longest) as locked:
-        for left in directory.glob(f"{_PREFIX}*") if locked else ():  # left by killed builds
+    error = TimeoutError(f"another process has been building for {longest:g} s")
+    with locked(directory, error, longest) as alone:
+        for left in directory.glob(f"{_PREFIX}*") if alone else ():  # left by killed builds
             shutil.rmtree(left, ignore_errors=True)
         with tempfile.TemporaryDirectory(
             dir=directory, prefix=_PREFIX, ignore_cleanup_errors=True
         ) as scratch:
             yield Path(scratch)
-
-
-@contextmanager
-def _lock(directory: Path, longest: float) -> Iterator[bool]:
-    """Locks a directory; yields False if the file system does not support it."""
-    import fcntl  # Unix only
-
-    descriptor, end, locked = os.open(directory, os.O_RDONLY), time.monotonic() + longest, None
-    try:
-        while locked is None:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                locked = True
-            except BlockingIOError:
-                if time.monotonic() > end:
-                    message = f"another process has been building for {longest:g} s"
-                    raise TimeoutError(message) from None
-                time.sleep(_PAUSE)
-            except OSError:
-                locked = False
-        yield locked
-    finally:
-        if locked:  # processes forked in the meantime have the descriptor, too
-            fcntl.flock(descriptor, fcntl.LOCK_UN)
-        os.close(descriptor)
 
 
 def run(command: Sequence[str], scratch: Path, longest: float) -> None:
