@@ -1,13 +1,5 @@
 // Adadelta on selected rows of a table, each listed once.
 
-static inline double power(double x, int64_t exponent) {
-  double result = 1;
-  for (; exponent > 0; exponent /= 2, x *= x) {
-    if (exponent % 2) result *= x;
-  }
-  return result;
-}
-
 // Updates n of `num_rows` rows of `size` numbers: with g = gradient + weight_decay * table and
 // d = sqrt(steps + eps) / sqrt(squares + eps) * g, sets squares = rho squares + (1 - rho) g * g,
 // then steps = rho steps + (1 - rho) d * d and table -= rate * d. Before, squares and steps are
@@ -24,7 +16,7 @@ int64_t adadelta_rows(int64_t num_rows, int64_t size, int64_t n, const int64_t *
   for (int64_t i = 0; i < n; i++) {
     const real *g = gradients + i * size;
     const int64_t first = rows[i] * size;
-    const double decay = power(rho, step - (int64_t)last[rows[i]] - 1);
+    const double decay = __builtin_powi(rho, (int)(step - (int64_t)last[rows[i]] - 1));
     const real of_steps = decay, of_squares = decay * rho, kept = rho;
     last[rows[i]] = step;
     real *square = squares + first, *moved = steps + first, *row = table + first;
