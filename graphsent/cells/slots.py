@@ -72,27 +72,16 @@ class SlottedCell(TreeCell):
             raise CellError(
                 f"{type(self).__name__} needs a graph with edge data {self.slot_name!r}"
             )
-        if self._fits(schedule, slots):
-            if slots is None:
-                self._warn_of_edge_order(schedule)
-            return
-        too_many = graph.in_degrees() > self.max_degree
-        self.check_degrees(graph, too_many, f"at most {self.max_degree}")
-        if slots is not None:
-            self._check_slots(graph, slots)
-
-    def _fits(self, schedule: Schedule, slots: Tensor | None) -> bool:
-        """Whether every edge has a valid slot; caches the slots for the run."""
-        limited = self.max_degree >= self.num_slots  # by the slots
-        if not limited and schedule.degrees.max(initial=0) > self.max_degree:
-            return False
-        if slots is not None and (slots.is_floating_point() or not slots.is_cpu):
-            return False
+        if schedule.degrees.max(initial=0) > self.max_degree:
+            too_many = graph.in_degrees() > self.max_degree
+            self.check_degrees(graph, too_many, f"at most {self.max_degree}")
         try:
-            slots_of(schedule, self.num_slots, slots)
+            slots_of(schedule, self.num_slots, slots)  # cached for the run
         except ValueError:
-            return False
-        return True
+            if slots is not None:
+                self._check_slots(graph, slots)
+        if slots is None:
+            self._warn_of_edge_order(schedule)
 
     def _warn_of_edge_order(self, schedule: Schedule) -> None:
         """Warns, once per graph, if only the order of edges tells predecessors apart."""

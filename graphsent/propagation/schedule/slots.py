@@ -45,16 +45,17 @@ def make_slots(schedule: Schedule, count: int, edge_slots: Tensor | None = None)
             its index among those of its target.
 
     Raises:
-        ValueError: if a slot is out of range or taken twice, or their number differs from
-            that of the edges.
+        ValueError: if a slot is out of range, taken twice or not an integer, or their number
+            differs from that of the edges.
     """
     if edge_slots is None:
         slot = schedule.mailbox_slots
-    elif edge_slots.shape == (schedule.num_edges,):
+    elif edge_slots.shape == (schedule.num_edges,) and not edge_slots.is_floating_point():
         slot = edge_slots.to("cpu", torch.int64).numpy()[schedule.edges.numpy()]
     else:
         raise ValueError(
-            f"expected one slot per edge, ({schedule.num_edges},), got {tuple(edge_slots.shape)}"
+            f"expected one slot per edge, ({schedule.num_edges},) and integer dtype, got "
+            f"{tuple(edge_slots.shape)} and {edge_slots.dtype}"
         )
     index = (schedule.target.numpy() - schedule.num_leaves) * count + slot
     exist = slot.min(initial=0) >= 0 and slot.max(initial=0) < count and index.min(initial=0) >= 0
