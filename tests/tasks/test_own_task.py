@@ -241,7 +241,8 @@ def test_a_model_of_trees_needs_trees(tsv, tmp_path):
     with pytest.raises(DataError, match=r"my\.tsv holds sentences, .*--train-trees FILE"):
         get_task("own", train=str(tsv)).load()
     trees = str(write_trees(tmp_path / "trees.txt"))
-    with pytest.raises(DataError, match="holds constituency trees, but the model reads dependency"):
+    message = r"the trees of \S+my\.tsv are constituency trees, but the model reads dependency"
+    with pytest.raises(DataError, match=message):
         get_task("own", train=str(tsv), train_trees=trees).load(tree_kind="dependency")
 
 

@@ -60,7 +60,8 @@ def _check_kind(kind: str, tree_kind: str, path: Path, *, is_pair: bool) -> None
             "--trees balanced, or trees of the sentences (--train-trees FILE; for evaluate, "
             f"--test-trees FILE), or use a model of words, such as {other}"
         )
+    # Not "holds": the trees may come from a separate file.
     raise DataError(
-        f"{path} holds {kind} trees, but the model reads {tree_kind} trees: add --tree-kind {kind} "
-        "if it can read these, or use another model"
+        f"the trees of {path} are {kind} trees, but the model reads {tree_kind} trees: add "
+        f"--tree-kind {kind} if it can read these, or use another model"
     )
