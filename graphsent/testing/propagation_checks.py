@@ -181,7 +181,13 @@ def _compare(
     for engine in ("levels", "dgl"):
         with compiled_code(way):
             parts = states(cell, graph, feat, engine=engine, **arguments)
-            found.append([*parts, *gradients(parts, leaves)])
+            try:
+                found.append([*parts, *gradients(parts, leaves)])
+            except RuntimeError as error:  # torch names neither the cell nor the method
+                raise AssertionError(
+                    f"{case.name}: {what}, gradients by the engine {engine!r} (does project, start "
+                    f"or combine change a parameter or buffer in place?): {error}"
+                ) from error
     names = [
         *case.state_names[: len(parts)],
         *(f"gradient of {name}" for name in _names(cell, inputs)),

@@ -55,6 +55,16 @@ class Remembers(Sum):
         return super().combine(children, x * self.calls)
 
 
+class CountsInABuffer(Sum):
+    def __init__(self, in_feats, hidden_feats):
+        super().__init__(in_feats, hidden_feats)
+        self.register_buffer("calls", torch.zeros(()))
+
+    def combine(self, children, x):
+        self.calls += 1
+        return super().combine(children, x * self.calls)
+
+
 class HasNoUse(Sum):
     def __init__(self, in_feats, hidden_feats):
         super().__init__(in_feats, hidden_feats)
@@ -139,6 +149,7 @@ class ChangesTheGraph(Sum):
         (SeesTheOrderInItsMemory, "numbering_does_not_matter", "m differs by"),
         (Random, "agrees_with_dgl-compiled", "or combine random"),
         (Remembers, "agrees_with_dgl-torch", "keep something from one call"),
+        (CountsInABuffer, "agrees_with_dgl-torch", "change a parameter or buffer in place"),
         (HasNoUse, "every_parameter_is_used-dgl", r"V\.weight has no gradient"),
         (HasAWrongGradient, "gradients_equal_finite_differences", "Jacobian"),
         (HidesAWeight, "copies_and_saved_weights-dgl", "a cell with saved weights gives another h"),
