@@ -38,12 +38,13 @@ def locked(path: Path, error: Exception | None = None, longest: float = 0.0) -> 
     if fcntl is None:
         yield False
         return
-    handle, taken = os.open(path, os.O_RDONLY), False
+    handle, taken, owner = os.open(path, os.O_RDONLY), False, os.getpid()
     try:
         taken = _take(handle, error, longest)
         yield taken
     finally:
-        if taken:  # processes forked in the meantime have the handle, too
+        # Processes forked in the meantime share the lock: they neither keep nor release it.
+        if taken and os.getpid() == owner:
             fcntl.flock(handle, fcntl.LOCK_UN)
         os.close(handle)
 

@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from graphsent.models import NBoW
+from graphsent.vocabulary import Vocabulary
+
 REPOSITORY = Path(__file__).parents[2]
 EXAMPLES = REPOSITORY / "examples"
 
@@ -48,6 +51,21 @@ runpy.run_path({path!r}, run_name="__main__")
     command = [sys.executable, "-c", code, *filter(None, [name])]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert (done.returncode, printed in done.stdout + done.stderr) == (status, True)
+
+
+def test_the_web_page_of_a_regression_model(tmp_path):
+    NBoW(Vocabulary(["film"]), 1, 3).save_pretrained(tmp_path / "scores")
+    # With a stand-in for gradio, so that it need not be installed.
+    code = """
+import runpy, sys
+from unittest.mock import MagicMock
+sys.modules["gradio"] = gradio = MagicMock()
+runpy.run_path({path!r}, run_name="__main__")
+print(gradio.Interface.call_args.args[0]("a film"))
+""".format(path=str(EXAMPLES / "web_page.py"))
+    command = [sys.executable, "-c", code, str(tmp_path / "scores")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert re.fullmatch(r"-?\d\.\d{3}\n", done.stdout), done.stderr
 
 
 def test_edge_lists():
