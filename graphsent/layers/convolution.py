@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from graphsent._names import unknown
 from graphsent.layers.activation import ACTIVATIONS, check_activation
 from graphsent.layers.correlation import METHODS, correlate
 from graphsent.layers.errors import LayerError
@@ -34,7 +35,7 @@ class _Conv1d(nn.Module):
         _check_rows(in_channels, out_channels, rows, fold)
         check_activation(activation)
         if method not in METHODS:
-            raise LayerError(f"unknown method {method!r}: expected one of {', '.join(METHODS)}")
+            raise LayerError(unknown("method", method, METHODS))
         self.in_channels = in_channels
         self.out_channels = out_channels // 2 if fold else out_channels
         self.width = width

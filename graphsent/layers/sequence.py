@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence
 
-from graphsent._names import nearest
+from graphsent._names import unknown
 from graphsent.errors import ModelError
 from graphsent.layers.chains import Chains, make_chains
 from graphsent.layers.errors import LayerError
@@ -64,8 +64,7 @@ class SequenceEncoder(nn.Module):
     ) -> None:
         super().__init__()
         if cell not in _CELLS:
-            hint = nearest(cell, ("lstm", "gru"))
-            raise ModelError(f"unknown cell {cell!r}: expected 'lstm' or 'gru'{hint}")
+            raise ModelError(unknown("cell", cell, _CELLS))
         check_sizes(in_feats=in_feats, hidden_feats=hidden_feats)
         self.out_feats = 2 * hidden_feats if bidirectional else hidden_feats
         # torch's constructor takes no integers of NumPy.

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from graphsent._names import nearest
+from graphsent._names import unknown
 from graphsent.errors import ModelError
 from graphsent.models.arguments import check_sizes
 from graphsent.models.batches.pairs import PairBatch
@@ -120,8 +120,7 @@ class ARNNRelatedness(TreeRelatednessModel):
             **options,
         )
         if attend_by not in ("own", "other"):
-            hint = nearest(attend_by, ("own", "other"))
-            raise ModelError(f"unknown attend_by {attend_by!r}: expected 'own' or 'other'{hint}")
+            raise ModelError(unknown("attend_by", attend_by, ("own", "other")))
         gate_output = gate_output or of_encoder.get("cell") == "gru"
         self.attend_by = attend_by
         self.encoder = ARNNEncoder(embedding_dim, hidden, gate_output=gate_output, **of_encoder)

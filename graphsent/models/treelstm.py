@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphsent._names import nearest
+from graphsent._names import unknown
 from graphsent.cells import ChildSumTreeLSTM, NaryTreeLSTM
 from graphsent.errors import ModelError
 from graphsent.models.arguments import check_sizes
@@ -37,8 +37,7 @@ class TreeLSTMEncoder(TreeEncoder):
         self, in_feats: int, hidden: int, *, cell: str = "nary", leaf: str = "gated"
     ) -> None:
         if cell not in ("nary", "childsum"):
-            hint = nearest(cell, ("nary", "childsum"))
-            raise ModelError(f"unknown cell {cell!r}: expected 'nary' or 'childsum'{hint}")
+            raise ModelError(unknown("cell", cell, ("nary", "childsum")))
         if cell == "nary":
             super().__init__(NaryTreeLSTM(in_feats, hidden, leaf=leaf), shape=to_binary)
         elif leaf == "gated":

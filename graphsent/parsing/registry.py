@@ -7,6 +7,7 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
+from graphsent._names import unknown
 from graphsent.parsing import own_parser
 from graphsent.parsing.errors import ParserError
 from graphsent.parsing.names import PARSERS, unknown_parser
@@ -36,7 +37,7 @@ def load_parser(name: str, kind: str | None = None, num_threads: int | None = No
         ParserFailed: Its package is not installed.
     """
     if kind is not None and kind not in KINDS:
-        raise ParserError(f"unknown kind of trees {kind!r}: expected {' or '.join(KINDS)}")
+        raise ParserError(unknown("kind of trees", kind, KINDS))
     family, colon, argument = name.partition(":")
     if not colon or not argument:
         raise unknown_parser(name)

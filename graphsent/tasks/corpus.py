@@ -117,8 +117,7 @@ class CorpusSource:
             DataError: There is no such kind, the corpus has no such trees, or a file is missing.
         """
         if tree_kind not in INPUT_KINDS:
-            valid = " or ".join(INPUT_KINDS)
-            raise DataError(f"unknown kind of trees {tree_kind!r}: expected {valid}")
+            raise DataError(unknown("kind of trees", tree_kind, INPUT_KINDS))
         if tree_kind not in self.corpus.kinds:
             raise DataError(
                 f"{self.corpus.title} cannot be read as {tree_kind}: it has "

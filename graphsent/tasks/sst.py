@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from graphsent._names import nearest
+from graphsent._names import unknown
 from graphsent.errors import DataError
 from graphsent.tasks.corpus import SPLITS, Corpus
 from graphsent.tasks.parses import align, label_by_span, root_label
@@ -152,9 +152,7 @@ def sst2(neutral: str = "mask", neutral_roots: str = "drop") -> Task:
 
 def _check_option(name: str, value: str, valid: tuple[str, ...]) -> None:
     if value not in valid:
-        expected = " or ".join(map(repr, valid))
-        hint = nearest(value, valid)
-        raise DataError(f"unknown treatment {name}={value!r}: expected {expected}{hint}")
+        raise DataError(unknown(name, value, valid))
 
 
 def _corpus(name: str, title: str, published_counts: Mapping[str, int]) -> Corpus:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from graphsent._names import unknown
 from graphsent.errors import DataError
 from graphsent.tasks.corpus import SPLITS, TREE_KINDS, WORDS, Corpus, CorpusSource, find_corpus
 from graphsent.tasks.data_dir import resolve_data_dir
@@ -277,8 +278,7 @@ class Task(ABC):
         source = source.with_parses(tree_kind, lambda: resolve_parses_dir(parses_dir, directory))
         for split in splits:
             if split not in source.files:
-                valid = ", ".join(source.files)
-                raise DataError(f"unknown split {split!r} of {self.name}: expected one of {valid}")
+                raise DataError(f"{self.name}: {unknown('split', split, source.files)}")
         if self.finds_labels and not self.label_names:
             self.label_names = self.find_labels(source.files["train"])
         return source

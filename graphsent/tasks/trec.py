@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from graphsent._names import nearest
+from graphsent._names import unknown
 from graphsent.errors import DataError
 from graphsent.sentences import Sentence
 from graphsent.tasks.archives import iter_lines
@@ -103,8 +103,7 @@ def trec(classes: str = "coarse", split_seed: int = 0) -> Task:
     """
     names = {"coarse": _COARSE_NAMES, "fine": _FINE_NAMES}
     if classes not in names:
-        hint = nearest(classes, ("coarse", "fine"))
-        raise DataError(f"unknown classes={classes!r}: expected 'coarse' or 'fine'{hint}")
+        raise DataError(unknown("classes", classes, names))
     return QuestionTask(names[classes], split_seed, {"classes": classes, "split_seed": split_seed})
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from graphsent._names import unknown
 from graphsent.errors import DataError
 from graphsent.trees import structure
 from graphsent.trees.errors import InvalidStructure
@@ -46,8 +47,7 @@ def binarize(
         TreeError: A label already starts with the marker, or the tree is malformed.
     """
     if method not in METHODS:
-        valid = ", ".join(map(repr, METHODS))
-        raise DataError(f"unknown method {method!r}: expected one of {valid}")
+        raise DataError(unknown("method", method, METHODS))
     tree = as_tree(tree)
     for label in tree.labels:
         if label.startswith(marker):

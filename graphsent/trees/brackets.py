@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from graphsent._names import unknown
 from graphsent.errors import DataError
 from graphsent.trees import structure
 from graphsent.trees.bracket_errors import check_items, error_at
@@ -56,8 +57,7 @@ def parse(
 ) -> ParsedText:
     """All trees of a text; see ``parse_trees`` in :mod:`graphsent.trees.bracket_files`."""
     if empty_nodes not in EMPTY_NODES:
-        valid = ", ".join(map(repr, EMPTY_NODES))
-        raise DataError(f"unknown empty_nodes {empty_nodes!r}: expected one of {valid}")
+        raise DataError(unknown("empty_nodes", empty_nodes, EMPTY_NODES))
     items = cut(text, first_line)
     check_items(items, source, allow_empty=empty_nodes != "error")
 

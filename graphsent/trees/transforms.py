@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from graphsent._names import unknown
 from graphsent.errors import DataError
 from graphsent.trees import structure
 from graphsent.trees.errors import EmptyNode, InvalidStructure
@@ -123,7 +124,7 @@ def collapse_unary(
         TreeError: A label to be joined contains the separator.
     """
     if keep not in ("top", "join"):
-        raise DataError(f"unknown keep {keep!r}: expected 'top' or 'join'")
+        raise DataError(unknown("keep", keep, ("top", "join")))
     tree = as_tree(tree)
     only_child = tree.num_children[tree.parents] == 1
     only_child[0] = False

@@ -86,7 +86,7 @@ def test_sizes():
 
 
 def test_an_unknown_cell_is_rejected():
-    with pytest.raises(ModelError, match="unknown cell 'rnn': expected 'lstm' or 'gru'"):
+    with pytest.raises(ModelError, match="unknown cell 'rnn': expected one of lstm, gru"):
         SequenceEncoder(2, 3, cell="rnn")
 
 

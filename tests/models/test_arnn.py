@@ -131,7 +131,7 @@ def test_constituency_trees_are_read_too():
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"cell": "rnn"}, ModelError, "unknown cell 'rnn': expected 'lstm' or 'gru'"),
+        ({"cell": "rnn"}, ModelError, "unknown cell 'rnn': expected one of lstm, gru"),
         ({"attention": "no"}, ModelError, "unknown attention 'no': expected one of static"),
         (
             {"attention": "none", "memory": "both"},

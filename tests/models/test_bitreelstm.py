@@ -146,7 +146,7 @@ def test_without_heads_there_are_no_weights():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"directions": "left"}, "unknown directions 'left': expected 'both', 'up' or 'down'"),
+        ({"directions": "left"}, "unknown directions 'left': expected one of both, up, down"),
         ({"directions": "down", "leaf_peephole": True}, "leaf_peephole has no effect with"),
         ({"directions": "up", "td_share_input": False}, "td_share_input has no effect with"),
         ({"directions": "up", "td_root": "bu_root"}, "td_root has no effect with"),

@@ -119,7 +119,7 @@ def test_the_loss_is_a_sum_over_nodes_and_a_mean_over_sentences():
     terms = -torch.log_softmax(logits, 1)[[0, 1, 3], [1, 0, 0]]
     torch.testing.assert_close(classification_loss(logits, batch), terms.sum() / 2)
     torch.testing.assert_close(classification_loss(logits, batch, "root"), terms[[0, 2]].mean())
-    with pytest.raises(ModelError, match="nodes='leaf': expected 'all' or 'root'"):
+    with pytest.raises(ModelError, match="unknown nodes 'leaf': expected one of all, root"):
         classification_loss(logits, batch, "leaf")
 
 
@@ -175,7 +175,7 @@ def test_an_unknown_name_lists_the_others():
 WRONG = {
     "dropout": ({"dropout": 1.5}, "dropout: expected a probability from 0 to 1, got 1.5"),
     "embedding_dropout": ({"embedding_dropout": -1}, "embedding_dropout: expected a probability"),
-    "cell": ({"cell": "gru"}, "unknown cell 'gru': expected 'nary' or 'childsum'"),
+    "cell": ({"cell": "gru"}, "unknown cell 'gru': expected one of nary, childsum"),
     "leaf": (
         {"cell": "childsum", "leaf": "affine"},
         "needs cell='nary', got 'childsum'",

@@ -143,7 +143,7 @@ def test_inputs_that_are_not_pairs_are_rejected(given, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"attend_by": "both"}, "unknown attend_by 'both': expected 'own' or 'other'"),
+        ({"attend_by": "both"}, "unknown attend_by 'both': expected one of own, other"),
         ({"attend_by": "other"}, "attend_by='other' needs attention='dynamic'"),
         (
             {"num_classes": 1, "goal": "classification"},

@@ -74,7 +74,7 @@ def test_a_missing_file_of_parses_is_named(data):
 
 
 def test_an_unknown_kind_of_trees(data):
-    with pytest.raises(DataError, match="unknown kind of trees 'ucca': expected constituency or"):
+    with pytest.raises(DataError, match="unknown kind of trees 'ucca': expected one of constit"):
         get_task("sst5").load(data, tree_kind="ucca")
 
 

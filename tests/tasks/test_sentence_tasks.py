@@ -142,7 +142,7 @@ def test_errors_in_questions_are_named(tmp_path, lines, trees, message):
 
 
 def test_options_are_checked():
-    with pytest.raises(DataError, match="unknown classes='all': expected 'coarse' or 'fine'"):
+    with pytest.raises(DataError, match="unknown classes 'all': expected one of coarse, fine"):
         get_task("trec", classes="all")
 
 

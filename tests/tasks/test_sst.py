@@ -73,7 +73,7 @@ def test_phrases_of_neutral_sentences(sst_dir, neutral, root, inner):
 
 @pytest.mark.parametrize("option", ["neutral", "neutral_roots"])
 def test_treatments_of_neutral_phrases_are_checked(option):
-    with pytest.raises(DataError, match=f"unknown treatment {option}='masked': expected '"):
+    with pytest.raises(DataError, match=f"unknown {option} 'masked': expected one of "):
         get_task("sst2", **{option: "masked"})
 
 
@@ -161,9 +161,9 @@ def test_wrong_names(sst_dir):
         get_task("sst5", neutral="mask")
     with pytest.raises(DataError, match=r"unknown option 'n' of task sst2: .* one of neutral"):
         get_task("sst2", n=1)
-    with pytest.raises(DataError, match="neutral='drop': expected 'mask' or 'class'"):
+    with pytest.raises(DataError, match="unknown neutral 'drop': expected one of mask, class"):
         get_task("sst2", neutral="drop")
-    with pytest.raises(DataError, match=r"unknown split 'trial' of sst5: .* train, dev, test"):
+    with pytest.raises(DataError, match=r"sst5: unknown split 'trial': .* train, dev, test"):
         get_task("sst5").load(sst_dir, ["trial"])
 
 

@@ -51,7 +51,7 @@ def test_trees_of_nltk_and_strings():
 
 def test_binarize_rejects():
     tree = Tree.from_string("(A (@B b))")
-    with pytest.raises(DataError, match="unknown method 'up': expected one of 'left', 'right'"):
+    with pytest.raises(DataError, match="unknown method 'up': expected one of left, right"):
         binarize(tree, "up")
     with pytest.raises(TreeError, match="label '@B' starts with '@', the marker of new nodes"):
         binarize(tree)

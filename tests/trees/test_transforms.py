@@ -67,7 +67,7 @@ def test_joined_chains_expand_again(tree):
 
 def test_collapse_rejects():
     tree = Tree.from_string("(A+B a)")
-    with pytest.raises(DataError, match="unknown keep 'bottom': expected 'top' or 'join'"):
+    with pytest.raises(DataError, match="unknown keep 'bottom': expected one of top, join"):
         collapse_unary(tree, "bottom")
     with pytest.raises(TreeError, match=r"label 'A\+B' contains the separator '\+'"):
         collapse_unary(tree, "join")

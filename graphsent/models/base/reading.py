@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from graphsent._names import unknown
 from graphsent.errors import ModelError
 from graphsent.models.base.model import Model
 from graphsent.models.batches.forms import as_sentences, as_trees
@@ -94,8 +95,7 @@ class ReadsWords(Model):
     @tokenizer.setter
     def tokenizer(self, tokenizer: str) -> None:
         if tokenizer not in TOKENIZERS:
-            valid = ", ".join(TOKENIZERS)
-            raise ModelError(f"unknown tokenizer {tokenizer!r}: expected one of {valid}")
+            raise ModelError(unknown("tokenizer", tokenizer, TOKENIZERS))
         self._tokenizer = tokenizer
 
     def tokenize(self, text: str) -> list[str]:

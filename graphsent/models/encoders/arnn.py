@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from graphsent._dgl import dgl
-from graphsent._names import nearest, unknown
+from graphsent._names import unknown
 from graphsent.cells import (
     AttentiveTreeGRU,
     AttentiveTreeLSTM,
@@ -80,8 +80,7 @@ class ARNNEncoder(TreeEncoder):
             raise ModelError(unknown("attention", attention, _ATTENTION))
         attends = attention != "none"
         if (cell, attends) not in _CELLS:
-            hint = nearest(cell, ("lstm", "gru"))
-            raise ModelError(f"unknown cell {cell!r}: expected 'lstm' or 'gru'{hint}")
+            raise ModelError(unknown("cell", cell, ("lstm", "gru")))
         cls = _CELLS[cell, attends]
         options = _options_of(cls, memory=memory, gate_output=gate_output, reset=reset)
         if attends:

@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from graphsent._dgl import dgl
-from graphsent._names import nearest
+from graphsent._names import unknown
 from graphsent.cells import BiTreeLSTM, HeadLexicalizer, LexicalizedTreeLSTM, TopDownTreeLSTM
 from graphsent.errors import ModelError
 from graphsent.graphs import reverse, span_mean
@@ -15,6 +15,8 @@ from graphsent.models.encoders.tree import Shape, TreeEncoder
 from graphsent.propagation.feats import IndexedFeat
 
 __all__ = ["BiTreeLSTMEncoder"]
+
+_DIRECTIONS = ("both", "up", "down")
 
 
 class BiTreeLSTMEncoder(TreeEncoder):
@@ -130,11 +132,8 @@ class BiTreeLSTMEncoder(TreeEncoder):
 def _check_options(
     directions: str, leaf_peephole: bool, td_share_input: bool, td_root: str
 ) -> None:
-    if directions not in ("both", "up", "down"):
-        hint = nearest(directions, ("both", "up", "down"))
-        raise ModelError(
-            f"unknown directions {directions!r}: expected 'both', 'up' or 'down'{hint}"
-        )
+    if directions not in _DIRECTIONS:
+        raise ModelError(unknown("directions", directions, _DIRECTIONS))
     unused = {
         "leaf_peephole": leaf_peephole and directions == "down",
         "td_share_input": not td_share_input and directions == "up",
