@@ -73,7 +73,7 @@ def _bind_submodules(package: str) -> None:
     """Sets submodules as attributes of their packages again, after a repeated import.
 
     A failed `import dgl` leaves submodules in ``sys.modules``. They are reused, since the native
-    library behind them must not be initialised twice, but a re-imported package lacks those of them
+    library behind them must not be initialized twice, but a re-imported package lacks those of them
     from which it imports only names.
     """
     for name in [name for name in sys.modules if name.startswith(package + ".")]:

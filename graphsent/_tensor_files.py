@@ -16,7 +16,7 @@ __all__ = ["save_tensors"]
 
 
 def save_tensors(tensors: Mapping[str, Tensor], path: Path) -> None:
-    """Write tensors to a file, with the permissions of other new files.
+    """Writes tensors to a file, with the permissions of other new files.
 
     Raises:
         OSError: The file cannot be written.

@@ -50,9 +50,9 @@ def add_own_data(group: Any, *, judges: bool = False, without: Container[str] = 
 
     Args:
         group: The argument group to add them to.
-        without: Flags that exist already, with another meaning.
         judges: Whether ``--test`` may be given without a file (its value is then ``""``), to
             evaluate the model on what is held out of train.
+        without: Flags that exist already, with another meaning.
     """
     (document,) = docstrings(_OWN)
     texts = descriptions(document)

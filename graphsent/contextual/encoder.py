@@ -62,7 +62,7 @@ class Encoder:
         self._longest = _longest(model, tokenizer)
 
     def read(self, spans: Sequence[WordSpan]) -> Pieces:
-        """Tokenize words in their sentences into subword pieces."""
+        """Tokenizes words in their sentences into subword pieces."""
         return read_pieces(
             spans,
             self._tokenize,
@@ -72,7 +72,7 @@ class Encoder:
         )
 
     def encode(self, pieces: Pieces, model: nn.Module | None = None) -> Tensor:
-        """Compute the features of words, (num_words, dim) float32, on the network's device.
+        """Computes the features of words, (num_words, dim) float32, on the network's device.
 
         Args:
             pieces: The result of :meth:`read`.
@@ -86,7 +86,7 @@ class Encoder:
         return pieces.pooled(_last_layer(network, pieces.ids, pieces.mask))
 
     def save(self, directory: Path) -> None:
-        """Save network and tokenizer in the format that :func:`load_encoder` reads."""
+        """Saves network and tokenizer in the format that :func:`load_encoder` reads."""
         with _quiet():
             self.model.save_pretrained(directory)
             self._tokenizer.save_pretrained(directory)
@@ -106,7 +106,7 @@ class Encoder:
 
 
 def load_encoder(directory: str | os.PathLike[str], pooling: str = "mean") -> Encoder:
-    """Load an encoder; nothing is downloaded, and no code in the directory is run.
+    """Loads an encoder; nothing is downloaded, and no code in the directory is run.
 
     Args:
         directory: Directory written by ``save_pretrained`` of the transformers library.
@@ -163,7 +163,7 @@ def encoder_sha256(directory: str | os.PathLike[str]) -> str:
 
 
 def _check_features(encoder: Encoder) -> None:
-    """Raise a ModelError unless a sentence has the same features with padding as without.
+    """Raises a ModelError unless a sentence has the same features with padding as without.
 
     Networks with convolutions or pooling over pieces, such as ConvBERT, MobileBERT and Funnel, read
     the padding as well: features would depend on the other sentences of the batch.
@@ -258,7 +258,7 @@ def _transformers() -> Any:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Silence the library's progress bars and its warnings about unused weights."""
+    """Silences the library's progress bars and its warnings about unused weights."""
     from transformers.utils import logging  # pyright: ignore[reportMissingImports]
 
     level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()

@@ -54,7 +54,7 @@ class Features:
         store: FeatureStore,
         report: Callable[[int], None] | None = None,
     ) -> None:
-        """Compute the features of sentences that are not on disk yet; later reads use the disk.
+        """Computes the features of sentences that are not on disk yet; later reads use the disk.
 
         They are written in files of 1,024 sentences: finished files survive an interruption, and
         memory use does not grow with the number of sentences. Features that another process writes
@@ -75,7 +75,7 @@ class Features:
                 report(done)
 
     def _computed(self, sentences: Sequence[Words]) -> Iterator[tuple[Words, Tensor]]:
-        """Compute features, batching sentences of similar length."""
+        """Computes features, batching sentences of similar length."""
         for batch in _batches(sorted(sentences, key=len)):
             spans = [WordSpan(words, 0, len(words)) for words in batch]
             with torch.no_grad():

@@ -72,7 +72,7 @@ class _Part(NamedTuple):
 def read_pieces(
     spans: Sequence[WordSpan], tokenize: Tokenize, *, longest: int, pooling: str, padding: int
 ) -> Pieces:
-    """Tokenize sentences into pieces; equal sentences appear once.
+    """Tokenizes sentences into pieces; equal sentences appear once.
 
     A piece belongs to the word in which it begins; a word in which none begins gets the piece that
     extends into it.

@@ -16,7 +16,7 @@ _OPENING = frozenset(("(", "[", "{", "``", "`", "$", "#"))
 
 
 def text_of_words(words: Sequence[str]) -> tuple[str, list[tuple[int, int]]]:
-    r"""Reconstruct the text that words were tokenized from, as far as possible.
+    r"""Reconstructs the text that words were tokenized from, as far as possible.
 
     Escapes and quotes of the Penn Treebank are undone. Punctuation and clitics such as ``n't`` are
     attached to their neighbours; all other words are separated by spaces.

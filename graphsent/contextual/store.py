@@ -43,7 +43,7 @@ class FeatureStore:
         self.refresh()
 
     def refresh(self) -> None:
-        """Pick up files that other processes have written since."""
+        """Picks up files that other processes have written since."""
         if not self.directory.is_dir():
             return
         for path in sorted(self.directory.glob("[0-9a-f]*.safetensors")):
@@ -59,7 +59,7 @@ class FeatureStore:
         return self._rows[name][begin:end]
 
     def add(self, sentences: Sequence[Sequence[str]], rows: Tensor) -> None:
-        """Store the features of distinct sentences.
+        """Stores the features of distinct sentences.
 
         Args:
             sentences: The words of each sentence.

@@ -61,7 +61,7 @@ def text_width(text: str, size: float) -> float:
 
 
 def render(scene: Scene, ax: Axes | None, dpi: float) -> Figure:
-    """Draw a scene into ``ax``, scaled to fit, or into a new figure."""
+    """Draws a scene into ``ax``, scaled to fit, or into a new figure."""
     width, height = scene.right - scene.left, scene.top - scene.bottom
     if ax is None:
         pixels = width * dpi / _POINTS_PER_INCH, height * dpi / _POINTS_PER_INCH
@@ -91,14 +91,14 @@ def svg_of(figure: Figure) -> str:
 
 
 def save(figure: Figure, path: str | os.PathLike[str], file_format: str) -> None:
-    """Write a figure; the output is reproducible byte for byte."""
+    """Writes a figure; the output is reproducible byte for byte."""
     metadata = {"Date": None} if file_format == "svg" else None
     with atomic_path(path) as temporary, matplotlib.rc_context({"svg.hashsalt": "graphsent"}):
         _write(figure, temporary, format=file_format, metadata=metadata)
 
 
 def _write(figure: Figure, target: Any, **options: Any) -> None:
-    """Write a figure; characters without a glyph are logged once, in one line."""
+    """Writes a figure; characters without a glyph are logged once, in one line."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         figure.savefig(target, **options)

@@ -28,7 +28,7 @@ def draw_confusion(
     path: str | os.PathLike[str] | None = None,
     dpi: float = 150,
 ) -> Figure:
-    """Draw a confusion matrix: gold classes as rows, predicted classes as columns.
+    """Draws a confusion matrix: gold classes as rows, predicted classes as columns.
 
     The colour of a cell shows its share of the row: the larger, the bluer.
 

@@ -36,7 +36,7 @@ def draw_curves(
     path: str | os.PathLike[str] | None = None,
     dpi: float = 150,
 ) -> Figure:
-    """Draw learning curves over epochs, panels side by side, each curve named at its end.
+    """Draws learning curves over epochs, panels side by side, each curve named at its end.
 
     Args:
         panels: Title of a panel, such as ``"accuracy"`` -> name of a curve, such as ``"dev"`` ->

@@ -55,7 +55,7 @@ def write_page(
     title: str = "Predictions",
     numbered: bool = False,
 ) -> int:
-    """Write predictions as a self-contained HTML page.
+    """Writes predictions as a self-contained HTML page.
 
     The page lists the sentences, with search, filters (all, mistakes, sentences with a wrong
     phrase, by predicted and by gold class) and sorting by confidence, and shows the tree of the

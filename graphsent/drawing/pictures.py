@@ -74,7 +74,7 @@ def finish(
     dpi: float,
     notes: Sequence[str] = (),
 ) -> Figure:
-    """Render the parts returned by ``compose``, and write the figure to ``path`` if given.
+    """Renders the parts returned by ``compose``, and writes the figure to ``path`` if given.
 
     ``notes`` are lines below the picture that explain colours, numbers and lines.
 
@@ -104,7 +104,7 @@ def file_format_of(path: str | os.PathLike[str]) -> str:
 
 
 def import_canvas() -> Any:
-    """Import the module that draws with matplotlib.
+    """Imports the module that draws with matplotlib.
 
     Raises:
         ImportError: matplotlib is not installed.

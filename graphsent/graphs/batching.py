@@ -15,7 +15,7 @@ from graphsent.graphs.notes import known_levels, note_levels
 
 
 def batch(graphs: Sequence[dgl.DGLGraph]) -> dgl.DGLGraph:
-    """Batch several graphs into one, in order; node ids, edge ids and data are concatenated.
+    """Batches several graphs into one, in order; node ids, edge ids and data are concatenated.
 
     This is ``dgl.batch``. Child order is preserved, since the edges of each graph keep their order.
     To build a batch from trees, ``constituency_batch`` and ``dependency_batch`` are much faster.
@@ -39,12 +39,12 @@ def batch(graphs: Sequence[dgl.DGLGraph]) -> dgl.DGLGraph:
 
 
 def unbatch(graph: dgl.DGLGraph) -> list[dgl.DGLGraph]:
-    """Split a batched graph into its graphs, in order. This is ``dgl.unbatch``."""
+    """Splits a batched graph into its graphs, in order. This is ``dgl.unbatch``."""
     return dgl.unbatch(graph)
 
 
 def reverse(graph: dgl.DGLGraph, *, copy_data: bool = True) -> dgl.DGLGraph:
-    """Reverse every edge of a graph: ``bottom_up`` becomes ``top_down`` and vice versa.
+    """Reverses every edge of a graph: ``bottom_up`` becomes ``top_down`` and vice versa.
 
     Unlike ``dgl.reverse`` it keeps the batch information. Nodes and edges keep their ids, so node
     data, edge data and child order stay valid; the tensors are shared with ``graph``.

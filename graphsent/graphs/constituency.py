@@ -21,7 +21,7 @@ def constituency_graph(
     vocab: SymbolIndex | None = None,
     label_index: SymbolIndex | None = None,
 ) -> dgl.DGLGraph:
-    """Build the graph of a constituency tree; arguments and data as in :func:`constituency_batch`.
+    """Builds the graph of a constituency tree; arguments and data as in :func:`constituency_batch`.
 
     Example:
         >>> graph = constituency_graph("(3 (2 a) (3 (3 lovely) (2 film)))")
@@ -39,7 +39,7 @@ def constituency_batch(
     vocab: SymbolIndex | None = None,
     label_index: SymbolIndex | None = None,
 ) -> dgl.DGLGraph:
-    r"""Build one batched graph of many constituency trees at once.
+    r"""Builds one batched graph of many constituency trees at once.
 
     Equal to ``batch([constituency_graph(tree, ...) for tree in trees])``, including data, edge
     order and batch information, in a fraction of the time. Everything that depends on a single tree

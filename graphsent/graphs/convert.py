@@ -24,7 +24,7 @@ def to_networkx(
     vocab: Any = None,
     index: int = 0,
 ) -> networkx.DiGraph:
-    """Convert a tree, or one tree of a graph, to a ``networkx.DiGraph``.
+    """Converts a tree, or one tree of a graph, to a ``networkx.DiGraph``.
 
     Nodes are numbered as in the tree or graph and have the attributes ``word`` (None without a
     word), ``label`` ("" if unlabelled), ``parent`` (None at the root), ``position`` (None without a
@@ -58,7 +58,7 @@ def to_networkx(
 
 
 def select(graph: dgl.DGLGraph, index: int) -> dgl.DGLGraph:
-    """Select one tree of a batched graph.
+    """Selects one tree of a batched graph.
 
     Raises:
         DataError: The index is out of range.

@@ -22,7 +22,7 @@ def dependency_graph(
     vocab: SymbolIndex | None = None,
     label_index: SymbolIndex | None = None,
 ) -> dgl.DGLGraph:
-    """Build the graph of one dependency tree; arguments and data as in :func:`dependency_batch`.
+    """Builds the graph of one dependency tree; arguments and data as in :func:`dependency_batch`.
 
     Example:
         >>> from graphsent.trees import DependencyTree
@@ -39,7 +39,7 @@ def dependency_batch(
     vocab: SymbolIndex | None = None,
     label_index: SymbolIndex | None = None,
 ) -> dgl.DGLGraph:
-    """Build one batched graph of many dependency trees at once.
+    """Builds one batched graph of many dependency trees at once.
 
     Equal to ``batch([dependency_graph(tree, ...) for tree in trees])``, including data, edge order
     and batch information, in a fraction of the time. Everything that depends on a single tree is

@@ -46,7 +46,7 @@ def draw_tree(
     path: str | os.PathLike[str] | None = None,
     dpi: float = 150,
 ) -> Figure:
-    """Draw a tree: root on top, the sentence in a line at the bottom.
+    """Draws a tree: root on top, the sentence in a line at the bottom.
 
     Every node shows its label (in a dependency tree also its relation). Labels that are classes are
     coloured, ordered ones from red (negative) to blue (positive). A graph is drawn as its tree with

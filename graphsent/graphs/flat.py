@@ -63,7 +63,7 @@ def trees_to_graph(
     vocab: SymbolIndex | None,
     label_index: SymbolIndex | None,
 ) -> dgl.DGLGraph:
-    """Build the batched graph of trees in one direction.
+    """Builds the batched graph of trees in one direction.
 
     Args:
         trees: Trees of one kind.
@@ -87,7 +87,7 @@ def trees_to_graph(
 
 
 def flat_graph(flat: FlatTrees, token: np.ndarray, direction: str) -> dgl.DGLGraph:
-    """Build the batched graph of trees from their arrays.
+    """Builds the batched graph of trees from their arrays.
 
     Args:
         flat: The arrays of the trees, int64.
@@ -168,7 +168,7 @@ def joined(parts: Sequence[np.ndarray], num_rows: int) -> np.ndarray:
 
 
 def at_nodes(words: Sequence[np.ndarray], flat: FlatTrees) -> np.ndarray:
-    """Scatter word indices, in sentence order, to the nodes with words; -1 at the others."""
+    """Scatters word indices, in sentence order, to the nodes with words; -1 at the others."""
     position = _Nodes(*flat.nodes).position
     token = np.full(len(position), NOTHING)
     if words:

@@ -43,7 +43,7 @@ class Edges(NamedTuple):
 
 
 def _append(forest: Forest, added: Forest) -> Forest:
-    """Append nodes to a forest, each after the existing nodes of its tree.
+    """Appends nodes to a forest, each after the existing nodes of its tree.
 
     ``added.parent`` refers to rows of ``forest`` followed by those of ``added``.
     """
@@ -58,7 +58,7 @@ def _append(forest: Forest, added: Forest) -> Forest:
 
 
 def split_heads(forest: Forest) -> Forest:
-    """Add a child for the word of every node with dependents, at its place among them.
+    """Adds a child for the word of every node with dependents, at its place among them.
 
     A word with dependents becomes a phrase without a word; the new nodes carry the words.
     """
@@ -87,7 +87,7 @@ def split_heads(forest: Forest) -> Forest:
 
 
 def split_tokens(forest: Forest) -> Forest:
-    """Move every word to a new node below the node that carried it, in sentence order."""
+    """Moves every word to a new node below the node that carried it, in sentence order."""
     owners = np.flatnonzero(forest.position >= 0)
     owners = owners[np.lexsort((forest.position[owners], forest.tree[owners]))]
     position = forest.position[owners]

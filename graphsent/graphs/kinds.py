@@ -38,7 +38,7 @@ def _way_from(graph: Any) -> str:
 
 @contextmanager
 def needing_formats(graph: dgl.DGLGraph) -> Iterator[None]:
-    """Turn DGL errors about a graph restricted to some sparse formats into a DataError.
+    """Turns DGL errors about a graph restricted to some sparse formats into a DataError.
 
     Other DGL errors pass through.
     """

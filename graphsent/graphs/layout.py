@@ -43,7 +43,7 @@ def tree_layout(
     on_word_line: np.ndarray,
     least_width: float = 0.0,
 ) -> Layout:
-    """Lay out one tree; linear in its size except for one sort, without recursion.
+    """Lays out one tree; linear in its size except for one sort, without recursion.
 
     Args:
         parents: (num_nodes,) parent of each node, -1 at the root.

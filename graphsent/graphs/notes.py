@@ -25,13 +25,13 @@ def edge_ends(graph: dgl.DGLGraph) -> tuple[np.ndarray, np.ndarray]:
 
 
 def note_edge_ends(graph: dgl.DGLGraph, source: np.ndarray, target: np.ndarray) -> None:
-    """Cache the edge ends that :func:`edge_ends` returns, where they are already known."""
+    """Caches the edge ends that :func:`edge_ends` returns, where they are already known."""
     notes = notes_of(graph)
     notes.facts["ends"] = (target, source) if notes.turned else (source, target)
 
 
 def note_levels(graph: dgl.DGLGraph, ending: np.ndarray, starting: np.ndarray) -> None:
-    """Cache the lengths of the longest paths ending and starting at each node.
+    """Caches the lengths of the longest paths ending and starting at each node.
 
     Args:
         graph: An acyclic graph.

@@ -53,7 +53,7 @@ def build_scene(
     title: str | None,
     notes: Sequence[str] = (),
 ) -> Scene:
-    """Compose the picture of a tree in the format of ``to_networkx``.
+    """Composes the picture of a tree in the format of ``to_networkx``.
 
     Edges may have the attribute ``weight``; nodes ``probability``, and ``gold`` where it differs
     from their label. ``notes`` are lines below the legend.

@@ -151,7 +151,7 @@ class APDCNN(TreeClassifier):
         return super().loss(convolved, batch, nodes) + super().loss(tree, batch, nodes)
 
     def after_step(self) -> None:
-        """Limit the norm of the output weights."""
+        """Limits the norm of the output weights."""
         limit_row_norms(self.output.weight, self.max_norm)
 
     def word_vectors(self, tokens: Tensor) -> Tensor:

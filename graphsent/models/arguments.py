@@ -84,7 +84,7 @@ def hidden_options(cls: type) -> dict[str, str]:
 
 
 def check_types(cls: type, arguments: Mapping[str, Any]) -> None:
-    """Raise a ModelError if an argument annotated with a plain type has another type.
+    """Raises a ModelError if an argument annotated with a plain type has another type.
 
     Args:
         cls: The class whose constructor takes the arguments.
@@ -129,7 +129,7 @@ def hints_of(cls: type) -> dict[str, Any]:
 
 
 def check_sizes(**sizes: int) -> None:
-    """Raise a ModelError unless every size is an integer from 1 to a million."""
+    """Raises a ModelError unless every size is an integer from 1 to a million."""
     for name, size in sizes.items():
         if not is_integer(size):
             raise ModelError(f"{name}: expected an integer, got {size!r}")
@@ -140,21 +140,21 @@ def check_sizes(**sizes: int) -> None:
 
 
 def check_rates(**rates: float) -> None:
-    """Raise a ModelError unless every rate is a probability."""
+    """Raises a ModelError unless every rate is a probability."""
     for name, rate in rates.items():
         if not 0 <= rate <= 1:
             raise ModelError(f"{name}: expected a probability from 0 to 1, got {rate}")
 
 
 def check_limits(**limits: float) -> None:
-    """Raise a ModelError unless every limit is a finite number that is not negative."""
+    """Raises a ModelError unless every limit is a finite number that is not negative."""
     for name, limit in limits.items():
         if not 0 <= limit < math.inf:
             raise ModelError(f"{name}: expected a positive number, or 0 for no limit, got {limit}")
 
 
 def check_classes(gold: Any, num_classes: int, unit: str) -> None:
-    """Raise a ModelError if a gold value is not a class (-1 means unlabelled).
+    """Raises a ModelError if a gold value is not a class (-1 means unlabelled).
 
     Args:
         gold: Integers.

@@ -124,7 +124,7 @@ class KimCNN(ConvolutionClassifier):
         self.register_buffer("fixed_vectors", fixed)
 
     def init_embeddings(self, matrix: Tensor | np.ndarray) -> None:
-        """Initialize both channels with given word vectors; see the base class."""
+        """Initializes both channels with given word vectors; see the base class."""
         super().init_embeddings(matrix)
         table = self.embedding.weight
         if self.fixed_vectors is not None and table is not None:
@@ -138,7 +138,7 @@ class KimCNN(ConvolutionClassifier):
         return vectors + self.embedding.of_rows(self.fixed_vectors[tokens])
 
     def after_step(self) -> None:
-        """Limit the norm of the output weights."""
+        """Limits the norm of the output weights."""
         limit_row_norms(self.output.weight, self.max_norm)
 
 

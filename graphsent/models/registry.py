@@ -91,7 +91,7 @@ def load_pretrained(
     encoder: str | os.PathLike[str] | None = None,
     model_class: type[Model] | None = None,
 ) -> Model:
-    """Load a saved model, on the CPU, in evaluation mode.
+    """Loads a saved model, on the CPU, in evaluation mode.
 
     Args:
         directory: The model's directory, or ``hf://user/name`` for one on the Hugging Face Hub.

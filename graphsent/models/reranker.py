@@ -125,7 +125,7 @@ class ParseReranker(ReadsTrees):
         return tuple(sorted({label for tree in trees for label in with_joined_chains(tree).labels}))
 
     def collate(self, lists: Iterable[ParseList]) -> RerankBatch:
-        """Build the batch of n-best lists; usable as ``collate_fn`` of a ``DataLoader``.
+        """Builds the batch of n-best lists; usable as ``collate_fn`` of a ``DataLoader``.
 
         Raises:
             ModelError: An input is not an n-best list.
@@ -164,7 +164,7 @@ class ParseReranker(ReadsTrees):
         return ranking_loss(outputs, batch, self.margin)
 
     def choose_on_dev(self, examples: Sequence[ParseList]) -> None:
-        """Set the weight of the parser's score to the one with the highest F1 of chosen trees.
+        """Sets the weight of the parser's score to the one with the highest F1 of chosen trees.
 
         Args:
             examples: The dev split.
@@ -187,7 +187,7 @@ class ParseReranker(ReadsTrees):
                 self.base_weight.fill_(weight)
 
     def predict(self, lists: Iterable[ParseList], batch_size: int = 16) -> list[RankedParses]:
-        """Choose a parse from each n-best list; gold trees are ignored.
+        """Chooses a parse from each n-best list; gold trees are ignored.
 
         Args:
             lists: N-best lists, see :func:`~graphsent.trees.read_nbest`.

@@ -25,6 +25,7 @@ class PhraseAccuracy(MulticlassAccuracy):
         classes: The classes that compete, as columns of the logits. Units of other classes are left
             out, and the prediction is the best of these classes: with the classes 0 (negative) and
             2 (positive) of a three-class model, this is the binary evaluation of Tai et al. 2015.
+        **kwargs: Options of ``torchmetrics.Metric``.
     """
 
     def __init__(self, classes: Sequence[int], **kwargs: Any) -> None:

@@ -60,7 +60,7 @@ class EmbedsWords(nn.Module):
         )
 
     def init_embeddings(self, matrix: torch.Tensor | np.ndarray) -> None:
-        """Initialize the word vectors.
+        """Initializes the word vectors.
 
         Args:
             matrix: (len(vocab), embedding_dim), row i for word i of the vocabulary.
@@ -82,7 +82,7 @@ class EmbedsWords(nn.Module):
         return self.vocab.unknown(words)
 
     def set_inputs(self, inputs: Inputs, encoder: Encoder | None = None) -> None:
-        """Replace the table of word vectors by other inputs, with a new word table.
+        """Replaces the table of word vectors by other inputs, with a new word table.
 
         The size that the model reads, its argument ``embedding_dim``, does not change. The inputs
         are saved with the model.
@@ -103,7 +103,7 @@ class EmbedsWords(nn.Module):
             self.attach_encoder(encoder)
 
     def attach_encoder(self, encoder: Encoder) -> None:
-        """Attach the encoder of the model's contextual features.
+        """Attaches the encoder of the model's contextual features.
 
         Raises:
             ModelError: The model has no contextual features.
@@ -116,7 +116,7 @@ class EmbedsWords(nn.Module):
     def keep_features(
         self, examples: Iterable[Any], report: Callable[[int], None] | None = None
     ) -> None:
-        """Precompute the features of a frozen encoder and cache them on disk.
+        """Precomputes the features of a frozen encoder and caches them on disk.
 
         They are stored in ``features`` in the cache directory, by the SHA-256 of encoder and words.
         Without a frozen encoder this does nothing; without this call, features are computed for

@@ -58,7 +58,7 @@ class Encodes(RawText, nn.Module):
         show_progress_bar: bool | None = None,
         convert_to_tensor: bool = False,
     ) -> np.ndarray | torch.Tensor:
-        """Compute the vector of each sentence, in the order given.
+        """Computes the vector of each sentence, in the order given.
 
         Argument names follow sentence-transformers.
 

@@ -52,7 +52,7 @@ def local_directory(name: str | os.PathLike[str]) -> str | os.PathLike[str]:
 
 
 def push(model: _Saved, repository: str, **options: Any) -> str:
-    """Upload a model to a repository on the Hub; see :meth:`Model.push_to_hub`."""
+    """Uploads a model to a repository on the Hub; see :meth:`Model.push_to_hub`."""
     from huggingface_hub import ModelHubMixin
 
     class Pushed(ModelHubMixin, library_name="graphsent"):

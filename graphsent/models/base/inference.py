@@ -58,7 +58,7 @@ def map_batches(
     *,
     show_progress_bar: bool | None = False,
 ) -> list[Result]:
-    """Apply ``compute`` to batches of similar-sized items, largest first, keeping their order.
+    """Applies ``compute`` to batches of similar-sized items, largest first, keeping their order.
 
     Args:
         items: The items.

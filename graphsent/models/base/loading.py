@@ -67,7 +67,7 @@ def restore(
     directory: str | os.PathLike[str],
     encoder: str | os.PathLike[str] | None = None,
 ) -> Any:
-    """Restore a model from the contents of its directory, in evaluation mode.
+    """Restores a model from the contents of its directory, in evaluation mode.
 
     Args:
         cls: The class of the model.
@@ -107,7 +107,7 @@ def restore(
 
 
 def _build(cls: type[Any], saved: SavedModel, directory: str | os.PathLike[str]) -> Any:
-    """Build the model with its initial parameters."""
+    """Builds the model with its initial parameters."""
     try:
         model = cls(saved.vocab, **saved.arguments)
         if saved.inputs is not None:
@@ -185,7 +185,7 @@ def _find_encoder(
     model: str | os.PathLike[str],
     given: str | os.PathLike[str] | None = None,
 ) -> Encoder:
-    """Load the encoder of a saved model.
+    """Loads the encoder of a saved model.
 
     Args:
         contextual: The description of the encoder.

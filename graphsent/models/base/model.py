@@ -85,7 +85,7 @@ class Model(Encodes, EmbedsWords, ABC):
     _engine: str = "auto"
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Model:
-        """Check the arguments of the call and keep them for :attr:`config`."""
+        """Checks the arguments of the call and keeps them for :attr:`config`."""
         model = super().__new__(cls)
         # Copying and unpickling call this without arguments and set the state afterwards.
         call = signature_of(cls).bind_partial(*args, **kwargs)
@@ -96,7 +96,7 @@ class Model(Encodes, EmbedsWords, ABC):
         return model
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Set a signature that includes the options passed on to other constructors."""
+        """Sets a signature that includes the options passed on to other constructors."""
         super().__init_subclass__(**kwargs)
         cls.__signature__ = signature_of(cls)
 
@@ -109,7 +109,7 @@ class Model(Encodes, EmbedsWords, ABC):
 
     @classmethod
     def _encoder_options(cls, options: dict[str, Any]) -> dict[str, Any]:
-        """Remove the encoder's options from a constructor's options and return them."""
+        """Removes the encoder's options from a constructor's options and returns them."""
         names = signature_of(cls.encoder_class).parameters
         return {name: options.pop(name) for name in names if name in options}
 
@@ -139,12 +139,12 @@ class Model(Encodes, EmbedsWords, ABC):
         self._engine = engine
 
     def shape_tree(self, tree: Any) -> Any:
-        """Convert a tree to the shape that the model reads; by default it is unchanged."""
+        """Converts a tree to the shape that the model reads; by default it is unchanged."""
         return tree
 
     @abstractmethod
     def collate(self, trees: Iterable[Any]) -> Any:
-        """Build the batch of trees: a named tuple with ``gold``, ``roots`` and ``to(device)``."""
+        """Builds the batch of trees: a named tuple with ``gold``, ``roots`` and ``to(device)``."""
 
     def batches_of(self, examples: Sequence[Any]) -> Callable[[Sequence[int]], Any]:
         """A function from indices of examples to their batch, equal to that of :meth:`collate`.
@@ -169,7 +169,7 @@ class Model(Encodes, EmbedsWords, ABC):
         return classification_loss(outputs, batch, nodes, self.class_weights)
 
     def training_examples(self, examples: Sequence[Any]) -> Sequence[Any]:
-        """Convert a task's examples to those that training draws; by default they are unchanged.
+        """Converts a task's examples to those that training draws; by default they are unchanged.
 
         Args:
             examples: The training split.
@@ -180,7 +180,7 @@ class Model(Encodes, EmbedsWords, ABC):
         return examples
 
     def init_scores(self, examples: Iterable[Any]) -> None:
-        """Set mean and deviation of the output from the scores of the training examples.
+        """Sets mean and deviation of the output from the scores of the training examples.
 
         Called once, before the first step. Does nothing in models that do not predict scores.
 
@@ -192,7 +192,7 @@ class Model(Encodes, EmbedsWords, ABC):
         """
 
     def choose_on_dev(self, examples: Sequence[Any]) -> None:
-        """Tune what is not trained on the dev split, before the evaluation of each epoch.
+        """Tunes what is not trained on the dev split, before the evaluation of each epoch.
 
         Does nothing by default.
 
@@ -201,11 +201,11 @@ class Model(Encodes, EmbedsWords, ABC):
         """
 
     def after_step(self) -> None:
-        """Apply constraints to parameters after each optimizer step; none by default."""
+        """Applies constraints to parameters after each optimizer step; none by default."""
 
     @abstractmethod
     def predict(self, trees: Iterable[Any], batch_size: int = 64) -> Sequence[Any] | np.ndarray:
-        """Predict each tree, in the order given."""
+        """Predicts each tree, in the order given."""
 
     def _shaped(self, trees: Iterable[Any]) -> list[Any]:
         return [self.shape_tree(tree) for tree in trees]
@@ -213,7 +213,7 @@ class Model(Encodes, EmbedsWords, ABC):
     def save_pretrained(
         self, directory: str | os.PathLike[str], *, half_words: bool = False
     ) -> None:
-        """Save the model as ``config.json``, ``vocabulary.json`` and ``model.safetensors``.
+        """Saves the model as ``config.json``, ``vocabulary.json`` and ``model.safetensors``.
 
         The directory is written atomically; a model that is already there is replaced. A fine-tuned
         encoder is saved in the subdirectory ``encoder``; of a frozen one only path and digest are
@@ -254,7 +254,7 @@ class Model(Encodes, EmbedsWords, ABC):
         write_model(directory, saved)
 
     def push_to_hub(self, repository: str, **options: Any) -> str:
-        """Upload the model with its card to a repository on the Hugging Face Hub.
+        """Uploads the model with its card to a repository on the Hugging Face Hub.
 
         Args:
             repository: ``user/name``; it is created if it does not exist.
@@ -276,7 +276,7 @@ class Model(Encodes, EmbedsWords, ABC):
         directory: str | os.PathLike[str],
         encoder: str | os.PathLike[str] | None = None,
     ) -> ModelType:
-        """Load a model of this class, on the CPU, in evaluation mode.
+        """Loads a model of this class, on the CPU, in evaluation mode.
 
         Args:
             directory: The model's directory, or ``hf://user/name`` for one on the Hugging Face Hub.
@@ -296,6 +296,6 @@ class Model(Encodes, EmbedsWords, ABC):
         directory: str | os.PathLike[str],
         encoder: str | os.PathLike[str] | None = None,
     ) -> ModelType:
-        """Build the model from ``read_model(directory)``; errors as :meth:`from_pretrained`."""
+        """Builds the model from ``read_model(directory)``; errors as :meth:`from_pretrained`."""
         with torch.device("cpu"):  # whatever torch's default device is
             return restore(cls, saved, directory, encoder)

@@ -20,11 +20,11 @@ class Jsonable:
     """Base class of results that can be converted to JSON."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Convert the result to a dictionary of JSON values."""
+        """Converts the result to a dictionary of JSON values."""
         raise NotImplementedError
 
     def to_json(self, indent: int | None = None) -> str:
-        """Serialize :meth:`to_dict` as JSON.
+        """Serializes :meth:`to_dict` as JSON.
 
         Args:
             indent: Number of spaces per level; None for a single line.

@@ -141,7 +141,7 @@ class Prediction(Jsonable):
         return tree.replace(labels=labels)
 
     def to_dict(self) -> dict[str, Any]:
-        """Convert the prediction to JSON values.
+        """Converts the prediction to JSON values.
 
         Returns:
             ``text``, ``label``, ``name`` and ``probabilities`` of the sentence, and ``nodes``: per
@@ -171,7 +171,7 @@ class Prediction(Jsonable):
         }
 
     def to_networkx(self) -> networkx.DiGraph:
-        """Convert the tree as :func:`~graphsent.graphs.to_networkx` does, with predictions.
+        """Converts the tree as :func:`~graphsent.graphs.to_networkx` does, with predictions.
 
         ``label`` is the number of the predicted class; nodes also have its ``name`` and the
         ``probabilities`` of all classes, by name.
@@ -192,7 +192,7 @@ class Prediction(Jsonable):
         title: str | None = None,
         **options: Any,
     ) -> Figure:
-        """Draw the tree with the predicted class of every node.
+        """Draws the tree with the predicted class of every node.
 
         Args:
             path: File to write, ``.png`` or ``.svg``.

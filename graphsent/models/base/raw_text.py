@@ -90,7 +90,7 @@ class RawText:
         return found
 
     def parse(self, texts: Sequence[str]) -> list[Tree | DependencyTree | UnparsedSentence]:
-        r"""Parse sentences; each result is a tree, or the error that explains why there is none.
+        r"""Parses sentences; each result is a tree, or the error that explains why there is none.
 
         Unknown words are replaced by a known form if there is one: with or without the escapes of
         the Penn Treebank, such as ``\/`` for a slash.
@@ -110,7 +110,7 @@ class RawText:
         ]
 
     def as_learned(self, trees: Sequence[Any]) -> Sequence[Any]:
-        """Convert trees to the shape that the model was trained on.
+        """Converts trees to the shape that the model was trained on.
 
         They are unchanged unless the model was trained on artificial trees, such as balanced ones:
         then the result has trees of that shape over the same words.

@@ -33,7 +33,7 @@ class ReadsTrees(Model):
     encoder: TreeEncoder
 
     def shape_tree(self, tree: Tree | DependencyTree) -> Tree | DependencyTree:
-        """Convert a tree to the shape that the model reads, keeping its words and all its spans.
+        """Converts a tree to the shape that the model reads, keeping its words and all its spans.
 
         Raises:
             ModelError: The model cannot read the tree.
@@ -99,7 +99,7 @@ class ReadsWords(Model):
         self._tokenizer = tokenizer
 
     def tokenize(self, text: str) -> list[str]:
-        r"""Tokenize raw text.
+        r"""Tokenizes raw text.
 
         With the tokenizer ``"treebank"``, words that are in the vocabulary only in their Penn
         Treebank escape are escaped: ``-LRB-`` for a bracket, ``\/`` for a slash.

@@ -69,7 +69,7 @@ class SavedModel(NamedTuple):
 
 
 def write_model(directory: str | os.PathLike[str], model: SavedModel) -> None:
-    """Write a model directory; an older model there is replaced once the new one is complete.
+    """Writes a model directory; an older model there is replaced once the new one is complete.
 
     Raises:
         ModelError: An argument is not a JSON value; the tensors contain NaN or infinity, or have
@@ -97,7 +97,7 @@ def write_model(directory: str | os.PathLike[str], model: SavedModel) -> None:
 
 
 def read_model(directory: str | os.PathLike[str]) -> SavedModel:
-    """Read a model directory written by :func:`write_model`.
+    """Reads a model directory written by :func:`write_model`.
 
     Models saved before ``config.json`` had checksums are read without comparing them.
 
@@ -149,7 +149,7 @@ def _check_sum(path: Path, found: str, expected: str) -> None:
 
 
 def _check_tensors(tensors: Mapping[str, torch.Tensor], what: str) -> None:
-    """Raise a ModelError unless all values are finite and of one dtype that torch computes in.
+    """Raises a ModelError unless all values are finite and of one dtype that torch computes in.
 
     Word tables may be in half precision besides.
     """
@@ -259,7 +259,7 @@ def _check_replaceable(directory: Path) -> None:
 
 @contextmanager
 def _replaced_directory(directory: Path) -> Iterator[Path]:
-    """Yield an empty temporary directory that replaces ``directory`` if the block succeeds."""
+    """Yields an empty temporary directory that replaces ``directory`` if the block succeeds."""
     directory = directory.resolve()
     temporary = directory.with_name(f".{directory.name}.{os.getpid()}.new")
     old = directory.with_name(f".{directory.name}.{os.getpid()}.old")

@@ -23,7 +23,7 @@ Tokenize = Callable[[str], list[str]]
 def as_trees(
     inputs: Iterable[Any], parse: Parse | None = None, class_names: Collection[str] = ()
 ) -> list[Tree | DependencyTree]:
-    """Convert inputs in any supported form to constituency or dependency trees.
+    """Converts inputs in any supported form to constituency or dependency trees.
 
     Args:
         inputs: Each a ``Tree``, an ``nltk.Tree`` or a bracketed string with or without labels; or
@@ -61,7 +61,7 @@ def as_sentences(
     tokenize: Tokenize = str.split,
     class_names: Collection[str] = (),
 ) -> list[Sentence | Tree | DependencyTree]:
-    """Convert inputs in any supported form to sentences, with or without a tree.
+    """Converts inputs in any supported form to sentences, with or without a tree.
 
     Args:
         inputs: Each a ``Sentence``, a list of words, a tree in one of the forms of

@@ -65,7 +65,7 @@ class GuidedBatch(NamedTuple):
 def guided_batch(
     trees: Sequence[Tree], vocab: Vocabulary, context: Context | None = None
 ) -> GuidedBatch:
-    """Build the batch of trees, with one unit per node and the context of their words."""
+    """Builds the batch of trees, with one unit per node and the context of their words."""
     graph = tree_graph(trees, vocab, context=context)
     word_nodes, ranges = word_ranges(graph)
     word_of_node = word_nodes.new_full((graph.num_nodes(),), -1)

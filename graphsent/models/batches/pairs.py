@@ -51,7 +51,7 @@ def as_pairs(
     tokenize: Tokenize | None = None,
     class_names: Collection[str] = (),
 ) -> list[TreePair]:
-    """Convert inputs in any supported form to pairs of trees or sentences.
+    """Converts inputs in any supported form to pairs of trees or sentences.
 
     Args:
         inputs: Each a :class:`~graphsent.pairs.TreePair`, or a tuple or list of two trees and

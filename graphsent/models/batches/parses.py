@@ -66,7 +66,7 @@ def parse_batch(
     both_ways: bool = False,
     context: Context | None = None,
 ) -> RerankBatch:
-    """Build the batch of n-best lists.
+    """Builds the batch of n-best lists.
 
     Args:
         lists: The lists.
@@ -113,7 +113,7 @@ def _inner_nodes(
 
 
 def as_lists(lists: Iterable[ParseList]) -> list[ParseList]:
-    """Check that the inputs are n-best lists with candidates, and return them as a list.
+    """Checks that the inputs are n-best lists with candidates, and returns them as a list.
 
     Raises:
         ModelError: An input is not such a list.

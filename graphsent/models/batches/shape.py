@@ -22,7 +22,7 @@ def is_binary(tree: Tree) -> bool:
 
 
 def to_binary(tree: Tree | DependencyTree) -> Tree:
-    """Binarize a tree to the left, with unary chains collapsed; a binary tree is unchanged.
+    """Binarizes a tree to the left, with unary chains collapsed; a binary tree is unchanged.
 
     Chains keep their topmost label; nodes added by binarization have no label (Tai et al. 2015).
     The result is cached on the tree.
@@ -34,7 +34,7 @@ def to_binary(tree: Tree | DependencyTree) -> Tree:
 
 
 def with_joined_chains(tree: Tree | DependencyTree) -> Tree:
-    """Binarize a tree, with unary chains collapsed to joined labels; cached on the tree.
+    """Binarizes a tree, with unary chains collapsed to joined labels; cached on the tree.
 
     Raises:
         ModelError: The tree is a dependency tree.
@@ -43,7 +43,7 @@ def with_joined_chains(tree: Tree | DependencyTree) -> Tree:
 
 
 def without_chains(tree: Tree | DependencyTree) -> Tree | DependencyTree:
-    """Collapse unary chains, cached on the tree; a dependency tree is unchanged."""
+    """Collapses unary chains, cached on the tree; a dependency tree is unchanged."""
     if isinstance(tree, DependencyTree):
         return tree
     return _kept(tree, "without chains", _collapsed)

@@ -131,7 +131,7 @@ def tree_graph(
     both_ways: bool = False,
     context: Context | None = None,
 ) -> dgl.DGLGraph:
-    """Build the batched graph of trees of either kind, with its schedule.
+    """Builds the batched graph of trees of either kind, with its schedule.
 
     Args:
         trees: The trees, all of one kind.
@@ -168,7 +168,7 @@ def tree_batch(
     both_ways: bool = False,
     context: Context | None = None,
 ) -> TreeBatch | SiblingBatch:
-    """Build the batch of trees; arguments as of :func:`tree_graph`."""
+    """Builds the batch of trees; arguments as of :func:`tree_graph`."""
     graph = tree_graph(trees, vocab, direction, both_ways=both_ways, context=context)
     sizes = np.array([tree.num_nodes for tree in trees], np.int64)
     return _batch_of(graph, sizes, direction)

@@ -75,7 +75,7 @@ class FlatUnits(NamedTuple):
 def sequence_batch(
     trees: Sequence[Sentence | Tree | DependencyTree], vocab: Any, context: Context | None = None
 ) -> SequenceBatch:
-    """Build the batch with one word sequence per tree node; a plain sentence is one node.
+    """Builds the batch with one word sequence per tree node; a plain sentence is one node.
 
     Args:
         trees: Sentences and trees of any kind.

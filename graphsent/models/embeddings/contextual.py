@@ -48,7 +48,7 @@ class Contextual:
     tuned: bool = False
 
     def __post_init__(self) -> None:
-        """Check the values."""
+        """Checks the values."""
         check_types(type(self), asdict(self))
         check_sizes(dim=self.dim)
         if self.pooling not in POOLINGS:
@@ -76,7 +76,7 @@ class ContextualFeatures(nn.Module):
         self.features: Features | None = None
 
     def attach(self, encoder: Encoder) -> None:
-        """Attach an encoder; it becomes a submodule of the model if it is fine-tuned."""
+        """Attaches an encoder; it becomes a submodule of the model if it is fine-tuned."""
         self.encoder = encoder
         if self.options.tuned:
             self.network = encoder.model.train(self.training)
@@ -99,7 +99,7 @@ class ContextualFeatures(nn.Module):
         sentences: Iterable[tuple[str, ...]],
         report: Callable[[int], None] | None = None,
     ) -> None:
-        """Cache the features of sentences on disk, if the encoder is frozen.
+        """Caches the features of sentences on disk, if the encoder is frozen.
 
         Args:
             sentences: The words of each sentence.

@@ -46,7 +46,7 @@ class Inputs:
     contextual: Contextual | None = None
 
     def __post_init__(self) -> None:
-        """Check the values."""
+        """Checks the values."""
         check_types(type(self), vars(self))
         if self.word_dim or self.contextual is None:
             check_sizes(word_dim=self.word_dim)
@@ -57,7 +57,7 @@ class Inputs:
         return self.word_dim + (self.contextual.dim if self.contextual else 0)
 
     def to_dict(self) -> dict[str, Any]:
-        """Convert the description to JSON values."""
+        """Converts the description to JSON values."""
         return asdict(self)
 
     @classmethod

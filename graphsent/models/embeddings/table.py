@@ -40,7 +40,7 @@ class WordEmbedding(nn.Embedding):
         self.dropout = Dropout(dropout)
 
     def reset_parameters(self) -> None:
-        """Reinitialize all vectors from U(-0.05, 0.05)."""
+        """Reinitializes all vectors from U(-0.05, 0.05)."""
         nn.init.uniform_(self.weight, -_BOUND, _BOUND)
 
     def init_vectors(self, matrix: torch.Tensor | np.ndarray) -> None:

@@ -37,7 +37,7 @@ class APDCNNEncoder(TreeEncoder):
             DCNN.
         row_maps: Number of feature maps of each layer with ``"rowwise"``.
         pool: Pooling between layers, ``"kmax"`` or ``"none"``. Without pooling, each position
-            covers a fixed window of words, so that its attention weight can be visualised.
+            covers a fixed window of words, so that its attention weight can be visualized.
         readout: How the positions of the last layer become one vector: ``"sum"``, their
             attention-weighted sum; or ``"kmax"``, the ``k_top`` largest values of each channel of
             the weighted positions.

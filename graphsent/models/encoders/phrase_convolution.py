@@ -171,7 +171,7 @@ def keep_largest(x: Tensor, ranges: Tensor, k: Tensor) -> tuple[Tensor, Tensor, 
 
 
 def stacked(x: Tensor, ranges: Tensor, num_steps: int) -> Tensor:
-    """Convert concatenated sentences to a padded tensor.
+    """Converts concatenated sentences to a padded tensor.
 
     Args:
         x: (num_rows, channels), the concatenated rows of all sentences.
@@ -209,7 +209,7 @@ def groups_by_length(lengths: Tensor) -> list[Tensor]:
 
 
 def padded(words: Tensor, ranges: Tensor) -> tuple[Tensor, Tensor]:
-    """Copy ranges of rows to one padded tensor, zero beyond the length of each.
+    """Copies ranges of rows to one padded tensor, zero beyond the length of each.
 
     Args:
         words: (num_words, features).

@@ -127,7 +127,7 @@ class RowMaps(nn.Module):
 
 
 def check_layers(widths: Sequence[int], maps: Sequence[int]) -> None:
-    """Raise a ModelError unless there is one width and one number of maps per layer."""
+    """Raises a ModelError unless there is one width and one number of maps per layer."""
     if not widths or len(widths) != len(maps):
         raise ModelError(
             f"expected one width and one number of maps per layer, got widths={list(widths)} and "

@@ -51,7 +51,7 @@ class TreeEncoder(nn.Module):
         self.both_ways = both_ways
 
     def shape_tree(self, tree: Tree | DependencyTree) -> Tree | DependencyTree:
-        """Convert a tree to the shape that the cell reads, keeping its words and all its spans.
+        """Converts a tree to the shape that the cell reads, keeping its words and all its spans.
 
         Raises:
             ModelError: The cell cannot read the tree.

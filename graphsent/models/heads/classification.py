@@ -91,13 +91,13 @@ class Classifier(Model):
         return "regression" if isinstance(self.output, ScoreOutput) else "classification"
 
     def init_scores(self, examples: Iterable[Any]) -> None:
-        """Set mean and deviation of a regression output from the scores of training examples."""
+        """Sets mean and deviation of a regression output from the scores of training examples."""
         if isinstance(self.output, ScoreOutput):
             gold = gold_scores(examples)
             self.output.fit(gold[is_labelled(gold)])
 
     def collate(self, trees: Iterable[Any]) -> Any:
-        """Build the batch of trees or sentences; usable as ``collate_fn`` of a ``DataLoader``.
+        """Builds the batch of trees or sentences; usable as ``collate_fn`` of a ``DataLoader``.
 
         Decimal labels are classes; for regression, finite numbers are scores. All other labels mean
         unlabelled.
@@ -132,7 +132,7 @@ class Classifier(Model):
         return super().loss(outputs, batch, nodes)
 
     def predict(self, trees: Iterable[Any], batch_size: int = 64) -> list[Prediction] | np.ndarray:
-        """Classify every node of trees, or score the trees; their labels are ignored.
+        """Classifies every node of trees, or scores the trees; their labels are ignored.
 
         Args:
             trees: As in :meth:`collate`.
@@ -175,7 +175,7 @@ class Classifier(Model):
 
 
 class TreeClassifier(ReadsTrees, Classifier):
-    """Base class of models that classify every node of a tree; arguments as above."""
+    """Base class of classifiers of the nodes of trees; its arguments are those of Classifier."""
 
     def batches_of(self, examples: Sequence[Any]) -> Callable[[Sequence[int]], Any]:
         """See the base class; batches are taken from arrays of all examples where possible."""
@@ -289,7 +289,7 @@ class ConvolutionClassifier(SentenceClassifier):
 
 
 def limit_row_norms(weight: torch.Tensor, limit: float) -> None:
-    """Rescale rows with a norm above ``limit`` to that norm, in place; 0 disables it.
+    """Rescales rows with a norm above ``limit`` to that norm, in place; 0 disables it.
 
     Applied to the output weights, one row per class, after each training step, it is the max-norm
     constraint of Hinton et al. 2012 (*Improving neural networks by preventing co-adaptation of

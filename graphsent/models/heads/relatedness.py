@@ -98,7 +98,7 @@ class RelatednessModel(Model):
         return self.node_states(batch.sentences)[batch.sentences.roots]
 
     def collate(self, pairs: Iterable[Any]) -> PairBatch:
-        """Build the batch of pairs; usable as ``collate_fn`` of a ``DataLoader``.
+        """Builds the batch of pairs; usable as ``collate_fn`` of a ``DataLoader``.
 
         Args:
             pairs: See :func:`~graphsent.models.batches.pairs.as_pairs`.
@@ -145,14 +145,14 @@ class RelatednessModel(Model):
         return relatedness_loss(outputs[known], batch.gold[known])
 
     def init_scores(self, examples: Iterable[Any]) -> None:
-        """Set mean and deviation of the output from training scores, if these have any range."""
+        """Sets mean and deviation of the output from training scores, if these have any range."""
         if isinstance(self.head.output, ScoreOutput):
             self.head.output.fit([pair.score for pair in examples if pair.score is not None])
 
     def predict(
         self, pairs: Iterable[Any], batch_size: int = 64
     ) -> np.ndarray | list[PairPrediction]:
-        """Score or classify pairs of sentences; their own scores and labels are ignored.
+        """Scores or classifies pairs of sentences; their own scores and labels are ignored.
 
         Args:
             pairs: See :func:`~graphsent.models.batches.pairs.as_pairs`.
@@ -193,6 +193,6 @@ class RelatednessModel(Model):
 
 
 class TreeRelatednessModel(ReadsTrees, RelatednessModel):
-    """Base class of relatedness models that read trees; arguments as above."""
+    """Base class of relatedness models of trees; its arguments are those of RelatednessModel."""
 
     tree_kind = "dependency"

@@ -42,7 +42,7 @@ class ScoreOutput(nn.Linear):
         return self.mean + self.deviation * super().forward(states).to(self.mean)
 
     def fit(self, scores: Sequence[float] | torch.Tensor) -> None:
-        """Set mean and standard deviation (1 if all are equal) from the training scores.
+        """Sets mean and standard deviation (1 if all are equal) from the training scores.
 
         Raises:
             ModelError: There are no scores.

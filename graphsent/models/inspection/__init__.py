@@ -1,6 +1,6 @@
 """Model inspection: what filters respond to, what pooling selects, where attention lies.
 
-Following sections 3.6 and 4.4 of Kalchbrenner et al. 2014 (the induced feature graph; visualising
+Following sections 3.6 and 4.4 of Kalchbrenner et al. 2014 (the induced feature graph; visualizing
 feature detectors), and the same for the attention of AP-DCNN.
 """
 

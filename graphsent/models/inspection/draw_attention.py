@@ -32,7 +32,7 @@ def draw_attention(
     path: str | os.PathLike[str] | None = None,
     dpi: float = 150,
 ) -> Figure:
-    """Draw the attention weights of a sentence as bars, one row of bars per stack.
+    """Draws the attention weights of a sentence as bars, one row of bars per stack.
 
     If positions cover words, a bar is centred over its words, as if the line extended beyond the
     sentence: the first and last bars cover fewer words. Otherwise bars are numbered. The tallest

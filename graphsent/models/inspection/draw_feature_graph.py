@@ -57,7 +57,7 @@ def draw_feature_graph(
     path: str | os.PathLike[str] | None = None,
     dpi: float = 150,
 ) -> Figure:
-    """Draw the feature graph of a sentence over its words, the root on top.
+    """Draws the feature graph of a sentence over its words, the root on top.
 
     Since a layer of the DCNN has hundreds of values, those of a layer with the same words below
     them are one box, labelled with their number and centred over these words. The width of a line

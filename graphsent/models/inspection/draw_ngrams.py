@@ -33,7 +33,7 @@ def draw_ngrams(
     path: str | os.PathLike[str] | None = None,
     dpi: float = 150,
 ) -> Figure:
-    """Draw the n-grams that activate each filter most, words coloured by their contribution.
+    """Draws the n-grams that activate each filter most, words coloured by their contribution.
 
     Modelled on the last figure of Kalchbrenner et al. 2014. Blue words raise a filter's response,
     red words lower it; colours are scaled to the largest contribution within the filter. Numbers

@@ -101,7 +101,7 @@ class FeatureGraph:
         return np.stack((np.where(end, begin, 0), end), 1)
 
     def to_networkx(self) -> networkx.DiGraph:
-        """Convert the graph to a ``networkx.DiGraph``.
+        """Converts the graph to a ``networkx.DiGraph``.
 
         Nodes have ``layer``, ``map``, ``row``, ``position`` and ``value``; words also ``word``, and
         the root ``label``. Edges have ``weight`` and ``coefficient``, a pair.
@@ -121,7 +121,7 @@ class FeatureGraph:
         return digraph
 
     def to_dgl(self) -> dgl.DGLGraph:
-        """Convert the graph to a DGLGraph with node and edge data of the same names, in float32."""
+        """Converts the graph to a DGLGraph: node and edge data of the same names, in float32."""
         ends = torch.from_numpy(self.source), torch.from_numpy(self.target)
         graph = dgl.graph(ends, num_nodes=len(self.layer))
         for name in _OF_NODES:
@@ -131,7 +131,7 @@ class FeatureGraph:
         return graph
 
     def to_dict(self) -> dict[str, Any]:
-        """Convert the graph to JSON values: ``words``, ``label``, ``nodes`` and ``edges``.
+        """Converts the graph to JSON values: ``words``, ``label``, ``nodes`` and ``edges``.
 
         Nodes and edges are objects with the attributes of :meth:`to_networkx`; the value of a word
         is None.

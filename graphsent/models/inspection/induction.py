@@ -54,7 +54,7 @@ class _Inputs(NamedTuple):
 def induce(
     model: DCNN, tokens: Tensor, context: Context | None = None
 ) -> tuple[int, FeatureNodes, FeatureEdges]:
-    """Trace the values that pooling selects in a sentence, and the inputs of each.
+    """Traces the values that pooling selects in a sentence, and the inputs of each.
 
     Args:
         model: The model, in evaluation mode.

@@ -51,7 +51,7 @@ class FilterNgrams(NamedTuple):
 def filter_ngrams(
     model: Any, sentences: Iterable[Any], top: int = 5, *, filters: Sequence[int] | None = None
 ) -> list[FilterNgrams]:
-    r"""Find the n-grams of a corpus that activate each first-layer filter of a model most.
+    r"""Finds the n-grams of a corpus that activate each first-layer filter of a model most.
 
     Kalchbrenner et al. 2014, section 4.4. The n-grams of a filter of width m are the distinct
     windows of m consecutive words within a sentence; the response to a window ending at word t is

@@ -25,7 +25,7 @@ class Table(NamedTuple):
     rows: Sequence[tuple[Any, ...]]
 
     def to_text(self) -> str:
-        """Format the table as aligned text, numbers flush right.
+        """Formats the table as aligned text, numbers flush right.
 
         Example:
             >>> print(Table(("word", "weight"), [("film", 0.25), ("a", -1.0)]).to_text())
@@ -49,7 +49,7 @@ class Table(NamedTuple):
         return "\n".join(lines)
 
     def to_csv(self) -> str:
-        """Format the table as CSV, with a header row."""
+        """Formats the table as CSV, with a header row."""
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(self.columns)
@@ -57,7 +57,7 @@ class Table(NamedTuple):
         return out.getvalue().rstrip("\n")
 
     def to_json(self) -> str:
-        """Format the table as a JSON list with one object per row."""
+        """Formats the table as a JSON list with one object per row."""
         objects = [dict(zip(self.columns, _rounded(row), strict=True)) for row in self.rows]
         return json.dumps(objects, ensure_ascii=False, indent=2)
 
