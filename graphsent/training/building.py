@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -23,13 +23,9 @@ from graphsent.training.optimizers import takes_rows
 from graphsent.vocabulary import Vocabulary
 
 __all__ = [
+    "CHECKS",
     "build_model",
-    "check_goal",
     "check_logger",
-    "check_loss_nodes",
-    "check_stream",
-    "check_tokenizer",
-    "check_weights",
     "chosen",
     "completed",
     "model_options",
@@ -144,7 +140,7 @@ def _made(cls: type[Model], name: str, arguments: Mapping[str, Any]) -> Model:
     return model
 
 
-def check_goal(config: RunConfig) -> None:
+def _check_goal(config: RunConfig) -> None:
     """Raises a TrainingError if the model is not for the kind of examples or goal of the task."""
     task, model = get_task(config.task, **config.task_options), model_class(config.model)
 
@@ -160,12 +156,12 @@ def check_goal(config: RunConfig) -> None:
         )
 
 
-def check_weights(config: RunConfig) -> None:
+def _check_weights(config: RunConfig) -> None:
     """Raises a TrainingError if classes are to be weighted, and the task has none."""
     check_class_weights(get_task(config.task, **config.task_options).goal, config.training)
 
 
-def check_loss_nodes(config: RunConfig) -> None:
+def _check_loss_nodes(config: RunConfig) -> None:
     """Raises a TrainingError if phrases are to be left out, and examples are not sentences."""
     if config.training.loss_nodes == "all":  # without opening the data
         return
@@ -185,13 +181,13 @@ def check_logger(config: RunConfig) -> None:
         importlib.import_module(config.training.logger)
 
 
-def check_stream(config: RunConfig) -> None:
+def _check_stream(config: RunConfig) -> None:
     """Raises a TrainingError if examples are to be streamed, and those of the task cannot be."""
     if config.stream and get_task(config.task, **config.task_options).examples == "lists":
         raise TrainingError(f"stream: the task {config.task!r} has n-best lists: expected false")
 
 
-def check_tokenizer(config: RunConfig) -> None:
+def _check_tokenizer(config: RunConfig) -> None:
     """Raises a TrainingError if the tokenizer is unknown or the model does not read raw text."""
     if config.tokenizer is None:
         return
@@ -200,6 +196,16 @@ def check_tokenizer(config: RunConfig) -> None:
         raise TrainingError(f"tokenizer: expected one of {valid}, got {config.tokenizer!r}")
     if model_class(config.model).tokenizer is None:
         raise TrainingError(f"tokenizer: the model {config.model!r} reads trees, not raw text")
+
+
+CHECKS: dict[tuple[str, ...], Callable[[RunConfig], None]] = {
+    ("model",): _check_goal,
+    ("training", "class_weights"): _check_weights,
+    ("training", "loss_nodes"): _check_loss_nodes,
+    ("stream",): _check_stream,
+    ("tokenizer",): _check_tokenizer,
+}
+"""Checks that need no data, by the path of names to the setting that is wrong if one fails."""
 
 
 def model_options(model: str) -> dict[str, inspect.Parameter]:

@@ -13,14 +13,7 @@ import torch
 from graphsent._names import unknown
 from graphsent.errors import GraphsentError
 from graphsent.tasks import INPUT_KINDS, Task, get_task
-from graphsent.training.building import (
-    build_model,
-    check_goal,
-    check_loss_nodes,
-    check_stream,
-    check_tokenizer,
-    check_weights,
-)
+from graphsent.training.building import CHECKS, build_model
 from graphsent.training.config import RunConfig
 from graphsent.training.config_file import Settings
 from graphsent.training.inputs import InputOptions
@@ -99,12 +92,8 @@ def _faults_of_task_and_model(config: RunConfig) -> Iterator[tuple[_Place, str]]
             are_sound = False
             yield (part,) if name is None else (f"{part}_options", name), message
     checks: dict[_Place, Callable[[RunConfig], Any]] = {
-        ("model",): check_goal,
-        ("training", "class_weights"): check_weights,
-        ("training", "loss_nodes"): check_loss_nodes,
+        **CHECKS,
         ("training", "select"): _check_select,
-        ("stream",): check_stream,
-        ("tokenizer",): check_tokenizer,
         ("data_dir",): resolved,
     }
     for place, complains in checks.items() if are_sound else ():

@@ -33,17 +33,7 @@ from graphsent.tasks.inspection import texts_in_train
 from graphsent.tasks.parsed import num_without_tree
 from graphsent.tasks.scores import check_scores
 from graphsent.training.batching import seed_generators
-from graphsent.training.building import (
-    build_model,
-    check_goal,
-    check_logger,
-    check_loss_nodes,
-    check_stream,
-    check_tokenizer,
-    check_weights,
-    chosen,
-    model_options,
-)
+from graphsent.training.building import CHECKS, build_model, check_logger, chosen, model_options
 from graphsent.training.config import RunConfig
 from graphsent.training.devices import trainer_devices
 from graphsent.training.errors import TrainingError
@@ -109,11 +99,8 @@ def prepare(
     """
     trainer_devices(config.training)
     check_logger(config)
-    check_goal(config)
-    check_weights(config)
-    check_loss_nodes(config)
-    check_stream(config)
-    check_tokenizer(config)
+    for check in CHECKS.values():
+        check(config)
     encoder = config.inputs.load_encoder()  # before anything that takes long, and before seeding
     _seed(config.training.seed)
     config = resolved(config)
@@ -122,21 +109,8 @@ def prepare(
     else:
         task, data = config.load_data(held_out=held_out, echo=echo)
     echo(f"data: {data.source.summary()}")
-    if "test" not in data.splits:
-        echo("there is no test split: the model is evaluated on dev alone")
-    if len(data.splits["dev"]) < config.training.num_processes:  # each evaluates its share of dev
-        raise TrainingError(
-            f"devices: expected at most as many processes as dev has examples, "
-            f"{len(data.splits['dev']):,}, got {config.training.num_processes}"
-        )
     selection = selection_of(task, config.training.select)
-    if config.task == "own" and not config.stream:  # that would read all shards
-        for split, number in texts_in_train(data.splits).items():
-            if number:
-                echo(_in_train(split, number, len(data.splits[split])))
-    if task.goal == "regression":
-        for split in ("train", "dev"):
-            check_scores(split, data.splits[split], selection.metric)
+    _check_splits(config, task, data, selection.metric, echo)
     vocab, vectors = build_vocabulary(
         data.splits["train"],
         chain(data.splits["dev"], data.splits.get("test", ())),
@@ -186,6 +160,26 @@ def prepare(
     echo(_describe_sizes(config.model, sizes, len(vocab)))
     facts = {**_versions(), **config.to_dict(), **facts, **sizes}
     return Setting(config, task, data, model, selection, facts)
+
+
+def _check_splits(
+    config: RunConfig, task: Task, data: TaskData, metric: str, echo: Callable[[str], None]
+) -> None:
+    """Checks that dev can select the best epoch, and reports what the splits lack or share."""
+    if "test" not in data.splits:
+        echo("there is no test split: the model is evaluated on dev alone")
+    if len(data.splits["dev"]) < config.training.num_processes:  # each evaluates its share of dev
+        raise TrainingError(
+            f"devices: expected at most as many processes as dev has examples, "
+            f"{len(data.splits['dev']):,}, got {config.training.num_processes}"
+        )
+    if config.task == "own" and not config.stream:  # that would read all shards
+        for split, number in texts_in_train(data.splits).items():
+            if number:
+                echo(_in_train(split, number, len(data.splits[split])))
+    if task.goal == "regression":
+        for split in ("train", "dev"):
+            check_scores(split, data.splits[split], metric)
 
 
 def resolved(config: RunConfig) -> RunConfig:
