@@ -25,7 +25,7 @@ from graphsent.cli.streams import (
     singles_in,
 )
 from graphsent.cli.tally import Tally, say
-from graphsent.cli.usage import UsageError, counted
+from graphsent.cli.usage import UsageError, check_counts, check_ending, counted
 from graphsent.models import Model, ParseReranker
 
 __all__ = ["run", "write"]
@@ -38,16 +38,12 @@ Add = Callable[[Answered], None]
 
 def run(arguments: Any) -> None:
     """Writes one vector per sentence or tree."""
-    if arguments.batch_size < 1:
-        raise UsageError(f"--batch-size: expected at least 1, got {arguments.batch_size}")
+    check_counts(arguments, "batch_size")
     request = request_of(arguments)
     if arguments.ray:
         run_on_ray(_COMMAND, "npz", request, arguments)
         return
-    if arguments.out and Path(arguments.out).suffix not in _SUFFIXES:
-        raise UsageError(
-            f"--out {arguments.out}: expected a file name ending in {', '.join(_SUFFIXES)}"
-        )
+    check_ending(arguments.out, "--out", _SUFFIXES)
     check_out(request, arguments)
     tally = write(load_requested(request, arguments, _COMMAND), request, arguments)
     if not tally.inputs:
@@ -77,7 +73,7 @@ def write(model: Model, request: Request, arguments: Any) -> Tally:
 @contextmanager
 def _output(path: str | None, width: int) -> Iterator[Add]:
     """A function that writes a vector; an output file is replaced once all are written."""
-    suffix = Path(path).suffix if path else ".jsonl"
+    suffix = Path(path).suffix.lower() if path else ".jsonl"
     if path is None or suffix == ".jsonl":
         with text_stream(path) as stream:
             yield lambda each: print(json.dumps(_object(each), ensure_ascii=False), file=stream)

@@ -15,7 +15,7 @@ from graphsent.cli import class_results
 from graphsent.cli.own_tasks import import_from_here
 from graphsent.cli.request import device_of
 from graphsent.cli.several_runs import table
-from graphsent.cli.usage import UsageError, check_target, counted, flag
+from graphsent.cli.usage import UsageError, check_counts, check_ending, check_target, counted, flag
 from graphsent.drawing import draw_confusion, write_page
 from graphsent.errors import DataError
 from graphsent.models import Model, model_class
@@ -167,13 +167,9 @@ def _check_targets(arguments: Any, keep: Sequence[Path]) -> None:
 
 def _check_asked(arguments: Any, *, several: bool) -> None:
     """Raises a UsageError if options are invalid or exclude each other."""
-    if arguments.errors is not None and arguments.errors < 1:
-        raise UsageError(f"--errors: expected at least 1, got {arguments.errors}")
-    if arguments.page is not None and Path(arguments.page).suffix.lower() != ".html":
-        raise UsageError(f"--page {arguments.page}: expected a file name ending in .html")
-    confusion = arguments.confusion
-    if confusion is not None and Path(confusion).suffix.lower() not in (".svg", ".png"):
-        raise UsageError(f"--confusion {confusion}: expected a file name ending in .svg or .png")
+    check_counts(arguments, "errors")
+    check_ending(arguments.page, "--page", (".html",))
+    check_ending(arguments.confusion, "--confusion", (".svg", ".png"))
     if arguments.test_trees is not None and arguments.test is None:
         raise UsageError("--test-trees needs --test FILE")
     if arguments.test is not None and arguments.split != "test":

@@ -11,7 +11,7 @@ from graphsent._files import atomic_path
 from graphsent.cli.own_tasks import class_asked_for, import_from_here
 from graphsent.cli.several_runs import numbers
 from graphsent.cli.sources import name_of
-from graphsent.cli.usage import UsageError, check_target, flag
+from graphsent.cli.usage import UsageError, check_ending, check_target, flag
 from graphsent.cli.whole_files import parse_sentences, sentences_from
 from graphsent.drawing import draw_curves
 from graphsent.errors import DataError
@@ -61,10 +61,8 @@ class _Finding(NamedTuple):
 
 def run(arguments: Any) -> None:
     """Prints a table, or writes a table or picture to a file."""
-    suffix = Path(arguments.out).suffix.lower() if arguments.out is not None else ".txt"
-    if suffix not in (*_TABLES, *_PICTURES):
-        endings = ", ".join((*_TABLES, *_PICTURES))
-        raise UsageError(f"--out {arguments.out}: expected a file name ending in {endings}")
+    check_ending(arguments.out, "--out", (*_TABLES, *_PICTURES))
+    suffix = ".txt" if arguments.out is None else Path(arguments.out).suffix.lower()
     _check_options(arguments, suffix)
     check_target(arguments.out, "--out", (arguments.file, *RunDirectory(arguments.run).files()))
     if arguments.what == "curves":

@@ -21,7 +21,7 @@ from typing import Any
 from graphsent._files import atomic_path, full_path, sha256
 from graphsent.cli.request import Request, load_requested
 from graphsent.cli.streams import reading_of
-from graphsent.cli.usage import UsageError, counted
+from graphsent.cli.usage import UsageError, check_counts, counted
 from graphsent.errors import DataError, FailedError, GraphsentError
 from graphsent.models import ParseReranker
 from graphsent.models.base.hub import is_on_hub, local_directory
@@ -179,8 +179,7 @@ def _shards(request: Request, arguments: Any) -> list[Path]:
     for name in ("strict", "unknown"):
         if getattr(arguments, name):
             raise UsageError(f"--{name} is for a single file and cannot be used with --ray")
-    if arguments.workers is not None and arguments.workers < 1:
-        raise UsageError(f"--workers: expected at least 1, got {arguments.workers}")
+    check_counts(arguments, "workers")
     if arguments.out is None:
         raise UsageError("--ray: --out DIRECTORY is missing")
     if len(request.files) != 1 or not Path(request.files[0]).is_dir():

@@ -13,7 +13,7 @@ from tqdm import tqdm
 from graphsent.cli.own_tasks import import_from_here
 from graphsent.cli.sources import name_of, source_lines
 from graphsent.cli.tables_in import TABLES, is_table, lines_of_table
-from graphsent.cli.usage import UsageError, check_target, flag
+from graphsent.cli.usage import UsageError, check_counts, check_target, flag
 from graphsent.errors import DataError, FailedError, GraphsentError
 from graphsent.parsing import load_parser
 from graphsent.parsing.files import CONLLU, TextLine, partial_path, write_parses
@@ -69,10 +69,7 @@ def _check(arguments: Any) -> None:
     for name in ("out", "parser"):
         if not getattr(arguments, name):
             raise UsageError(f"--{name} is missing")
-    for name in ("batch_size", "num_threads"):
-        value = getattr(arguments, name)
-        if value is not None and value < 1:
-            raise UsageError(f"{flag(name)}: expected at least 1, got {value}")
+    check_counts(arguments, "batch_size", "num_threads")
     for name in ("text_column", "label_column"):
         if getattr(arguments, name) and not is_table(arguments.file):
             raise UsageError(

@@ -22,7 +22,7 @@ from graphsent.cli.streams import (
     singles_in,
 )
 from graphsent.cli.tally import Tally, say
-from graphsent.cli.usage import UsageError
+from graphsent.cli.usage import UsageError, check_counts
 from graphsent.models import Model, ParseReranker, RelatednessModel, Sentence
 from graphsent.tasks.own.lines import UTF8
 from graphsent.trees import iter_nbest, parse_nbest
@@ -41,8 +41,7 @@ _STDIN = "<stdin>"
 
 def run(arguments: Any) -> None:
     """Writes a prediction per sentence, tree or pair."""
-    if arguments.batch_size < 1:
-        raise UsageError(f"--batch-size: expected at least 1, got {arguments.batch_size}")
+    check_counts(arguments, "batch_size")
     request = request_of(arguments)
     if arguments.ray:
         run_on_ray(_COMMAND, arguments.format or "text", request, arguments)

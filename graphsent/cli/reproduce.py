@@ -10,7 +10,7 @@ from typing import Any
 from graphsent.cli.arguments.reproduce import FAST_OUT, OUT
 from graphsent.cli.request import device_of
 from graphsent.cli.several_runs import numbers
-from graphsent.cli.usage import UsageError, counted
+from graphsent.cli.usage import UsageError, check_counts, counted
 from graphsent.errors import DataError, FailedError, GraphsentError
 from graphsent.reproduction import (
     Catalogue,
@@ -55,8 +55,7 @@ def run(arguments: Any) -> None:
         raise UsageError(f"--report covers all tables: leave out {' '.join(arguments.tables)}")
     if arguments.into and arguments.fast:
         raise UsageError("--into: expected the results of full runs, not those of --fast")
-    if arguments.jobs < 1:
-        raise UsageError(f"--jobs: expected at least 1, got {arguments.jobs}")
+    check_counts(arguments, "jobs")
     if arguments.budget is not None and arguments.budget < 0:
         raise UsageError(f"--budget: expected at least 0 minutes, got {arguments.budget:g}")
     if arguments.list:

@@ -26,6 +26,8 @@ __all__ = [
     "add_model_class",
     "add_ray",
     "add_text_column",
+    "check_counts",
+    "check_ending",
     "check_target",
     "counted",
     "descriptions",
@@ -245,6 +247,20 @@ def check_target(path: str | None, name: str, keep: Iterable[str | Path | None] 
     for other in keep if os.path.exists(path) else ():
         if other is not None and os.path.exists(other) and os.path.samefile(path, other):
             raise UsageError(f"{name} {path} would overwrite an input or a file of the run")
+
+
+def check_ending(path: str | None, name: str, endings: Iterable[str]) -> None:
+    """Raises a UsageError unless a file, if given by the flag, has one of the suffixes."""
+    if path is not None and Path(path).suffix.lower() not in endings:
+        raise UsageError(f"{name} {path}: expected a file name ending in {', '.join(endings)}")
+
+
+def check_counts(arguments: Any, *names: str) -> None:
+    """Raises a UsageError if one of the options, if given, is below 1."""
+    for name in names:
+        count = getattr(arguments, name)
+        if count is not None and count < 1:
+            raise UsageError(f"{flag(name)}: expected at least 1, got {count}")
 
 
 def _is_utf8(text: str) -> bool:

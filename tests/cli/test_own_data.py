@@ -315,7 +315,7 @@ def test_evaluate_writes_confusion_and_errors(tsv, tmp_path, capsys):
     [
         (["--errors=0"], "--errors: expected at least 1, got 0"),
         (["--page=a.svg"], "--page a.svg: expected a file name ending in .html"),
-        (["--confusion=a.pdf"], "--confusion a.pdf: expected a file name ending in .svg or .png"),
+        (["--confusion=a.pdf"], "--confusion a.pdf: expected a file name ending in .svg, .png"),
     ],
 )
 def test_wrong_flags_of_evaluate(trained, capsys, flags, message):
