@@ -22,7 +22,6 @@ from graphsent.models import (
     SequenceRelatedness,
     TreeNetClassifier,
     load_pretrained,
-    model_class,
 )
 from graphsent.propagation import PropagationError
 from graphsent.propagation.topological.prop_nodes_topo import prop_nodes_topo_of_dgl
@@ -234,11 +233,6 @@ def test_a_batch_moves_with_all_its_tensors(row):
     tensors = [part for part in batch if isinstance(part, torch.Tensor)]
     assert len(tensors) >= 2
     assert all(tensor.is_meta for tensor in tensors)
-
-
-@pytest.mark.parametrize("name", sorted({row.cls.name for row in ROWS}))
-def test_models_are_registered_under_their_names(name):
-    assert model_class(name).name == name
 
 
 def test_the_papers_trees_are_the_default():
