@@ -29,8 +29,8 @@ class Notes(NamedTuple):
 
     Attributes:
         structure: DGL's object of nodes and edges, which it replaces when they change.
-        turned: whether the facts describe the graph with its edges reversed.
-        facts: the derived values, by the keys of their users.
+        turned: Whether the facts describe the graph with its edges reversed.
+        facts: The derived values, by the keys of their users.
     """
 
     structure: object

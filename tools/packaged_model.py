@@ -1,4 +1,4 @@
-"""Trains the model included in the package and writes it to graphsent/pretrained/sentiment.
+"""Trains the bundled model and writes it to graphsent/pretrained/sentiment.
 
 It is a bidirectional LSTM over words, trained on the five classes of all phrases of the Stanford
 Sentiment Treebank. To keep the package small, it uses only the first 200 dimensions of the word

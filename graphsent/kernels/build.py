@@ -70,15 +70,15 @@ def build(options: tuple[str, ...], load: Callable[[Path], Loaded], text: str = 
     """Loads a library from the cache, or builds it if there is no usable one.
 
     Args:
-        options: compiler options.
-        load: loads a library; raises an OSError or AttributeError if it is not usable. It is then
+        options: Compiler options.
+        load: Loads a library; raises an OSError or AttributeError if it is not usable. It is then
             deleted, and the next compiler is tried.
         text: C source to compile instead of ``kernels.c``; may include the headers of the kernels.
 
     Raises:
-        OSError: if the cache cannot be written or used, or if others may write to it.
-        TimeoutError: if the last compiler, or another process that builds, takes too long.
-        RuntimeError: if no compiler produces a usable library, the user has no home directory, or
+        OSError: If the cache cannot be written or used, or if others may write to it.
+        TimeoutError: If the last compiler, or another process that builds, takes too long.
+        RuntimeError: If no compiler produces a usable library, the user has no home directory, or
             the system is not a Unix.
     """
     if os.name != "posix":

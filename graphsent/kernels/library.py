@@ -128,8 +128,8 @@ def kernels_in_use(dtype: torch.dtype = torch.float32, device: torch.device | st
     ``cell.explain(graph)`` also says what a cell runs on a GPU, and if there are no kernels, why.
 
     Args:
-        dtype: dtype of the features; there are kernels for float32 and float64.
-        device: device of the features; there are kernels for the CPU.
+        dtype: Dtype of the features; there are kernels for float32 and float64.
+        device: Device of the features; there are kernels for the CPU.
     """
     device = torch.device(device)
     return device.type == "cpu" and bool(kernels_for(torch.empty(0, dtype=dtype, device=device)))
@@ -150,8 +150,8 @@ def _open(path: Path) -> ctypes.CDLL:
     """Loads a library and declares its functions.
 
     Raises:
-        AttributeError: if it lacks one of them.
-        OSError: if it cannot be loaded, or its structures have a different layout.
+        AttributeError: If it lacks one of them.
+        OSError: If it cannot be loaded, or its structures have a different layout.
     """
     library = ctypes.CDLL(str(path))
     kinds = {"n": ctypes.c_int64, "p": ctypes.c_void_p, "r": ctypes.c_double}

@@ -26,12 +26,12 @@ def only_builder(directory: Path, longest: float) -> Iterator[Path]:
     If the file system does not support locks, several processes may build at once.
 
     Args:
-        directory: the parent directory.
-        longest: seconds to wait for another process that builds.
+        directory: The parent directory.
+        longest: Seconds to wait for another process that builds.
 
     Raises:
-        OSError: if nothing can be written there.
-        TimeoutError: if another process builds for longer.
+        OSError: If nothing can be written there.
+        TimeoutError: If another process builds for longer.
     """
     error = TimeoutError(f"another process has been building for {longest:g} s")
     with locked(directory, error, longest) as alone:
@@ -47,14 +47,14 @@ def run(command: Sequence[str], scratch: Path, longest: float) -> None:
     """Runs a command, and kills all of its processes if it takes too long.
 
     Args:
-        command: the program and its arguments.
-        scratch: the directory for its temporary files.
-        longest: timeout in seconds.
+        command: The program and its arguments.
+        scratch: The directory for its temporary files.
+        longest: Timeout in seconds.
 
     Raises:
-        OSError: if it cannot be run.
-        RuntimeError: if it fails; the message contains its output.
-        TimeoutError: if it takes too long.
+        OSError: If it cannot be run.
+        RuntimeError: If it fails; the message contains its output.
+        TimeoutError: If it takes too long.
     """
     environment = {**os.environ, "TMPDIR": str(scratch)}
     with open(scratch / "said", "w+b") as said:

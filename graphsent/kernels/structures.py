@@ -29,7 +29,7 @@ def address_of(tensor: Tensor | None) -> int | None:
     """The address of a contiguous tensor.
 
     Raises:
-        TypeError: if it is not in memory, as wrapped and fake tensors.
+        TypeError: If it is not in memory, as wrapped and fake tensors.
     """
     if tensor is None:
         return None
@@ -46,7 +46,7 @@ def fields_of(tag: str, header: str) -> list[tuple[str, type]]:
     """The fields of a structure, from the C that declares it: int64_t and pointers.
 
     Raises:
-        ValueError: if a field is something else.
+        ValueError: If a field is something else.
     """
     text = re.sub("//.*", "", header)
     found: list[tuple[str, type]] = []

@@ -27,7 +27,7 @@ class AttentionPooling(nn.Module):
 
     Args:
         temperature: :math:`\tau`, above 0.
-        eps: largest norm that counts as zero.
+        eps: Largest norm that counts as zero.
 
     Raises:
         LayerError: ``temperature`` or ``eps`` is not above 0; in ``forward``, the shapes do not
@@ -81,8 +81,8 @@ class AttentionPooling(nn.Module):
         """The weights of the steps of concatenated sentences, without padding.
 
         Args:
-            x: the steps of all sentences, (num_steps, channels).
-            ranges: first step and last step + 1 of each sentence, (num_sentences, 2) int64.
+            x: The steps of all sentences, (num_steps, channels).
+            ranges: First step and last step + 1 of each sentence, (num_sentences, 2) int64.
             guide: g of each sentence, (num_sentences, channels).
 
         Returns:

@@ -33,10 +33,10 @@ class Fewest(NamedTuple):
     one sequence.
 
     Attributes:
-        full: inference on an unpacked batch without padding.
-        mixed: inference on other batches.
-        gradients: training on several sequences.
-        alone: training on one sequence.
+        full: Inference on an unpacked batch without padding.
+        mixed: Inference on other batches.
+        gradients: Training on several sequences.
+        alone: Training on one sequence.
     """
 
     full: float
@@ -50,12 +50,12 @@ class Batch(NamedTuple):
 
     Attributes:
         data: (num_steps, in_feats).
-        sizes: number of sequences that have each step, (longest,).
-        order: the sequence of each chain, (batch,); None if the order is the same.
-        inverse: the chain of each sequence, (batch,); None if the order is the same.
-        places: rows of ``data`` in the padded batch with its first two dimensions flattened,
+        sizes: Number of sequences that have each step, (longest,).
+        order: The sequence of each chain, (batch,); None if the order is the same.
+        inverse: The chain of each sequence, (batch,); None if the order is the same.
+        places: Rows of ``data`` in the padded batch with its first two dimensions flattened,
             (num_steps,); None if the order is the same.
-        shape: these two dimensions; None if the input was packed.
+        shape: These two dimensions; None if the input was packed.
     """
 
     data: Tensor
@@ -75,9 +75,9 @@ def packed_batch(
         input: (size, longest, in_feats) with ``batch_first``, otherwise (longest, size, in_feats);
             or one sequence, (longest, in_feats).
         lengths: (size,) int64; None if all are ``longest``.
-        batch_first: whether the first dimension is the batch.
-        size: number of sequences.
-        longest: number of steps.
+        batch_first: Whether the first dimension is the batch.
+        size: Number of sequences.
+        longest: Number of steps.
     """
     if lengths is None:
         steps = input.transpose(0, 1) if batch_first and input.dim() == 3 else input
@@ -140,12 +140,12 @@ class Recurrent(nn.RNNBase):
         """The states of one layer and direction along chains, see :mod:`.chains`.
 
         Args:
-            chains: the sequences, in the reading order of this direction.
-            feat: inputs, (num_steps, in_feats), or any rows, selected by ``rows``.
-            rows: the row of each step, (num_steps,) int64.
-            start: parts of the states before each chain; zeros by default.
-            layer: number of the layer, from 0.
-            reverse: whether the direction is from the last step to the first.
+            chains: The sequences, in the reading order of this direction.
+            feat: Inputs, (num_steps, in_feats), or any rows, selected by ``rows``.
+            rows: The row of each step, (num_steps,) int64.
+            start: Parts of the states before each chain; zeros by default.
+            layer: Number of the layer, from 0.
+            reverse: Whether the direction is from the last step to the first.
         """
         weights = self._weights_of(layer, reverse)
         bias, step_weights = self._divided(weights)
@@ -182,7 +182,7 @@ class Recurrent(nn.RNNBase):
         """The bias added to the inputs of all steps, and the weights passed to :meth:`_step`.
 
         Args:
-            weights: weights of a layer and direction in torch's order: of inputs and states, and
+            weights: Weights of a layer and direction in torch's order: of inputs and states, and
                 their biases, if any.
         """
         raise NotImplementedError

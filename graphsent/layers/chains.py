@@ -25,8 +25,8 @@ class Chains(NamedTuple):
     first steps of all sequences, then the second steps.
 
     Attributes:
-        schedule: schedule of all nodes, which are numbered by ordinal.
-        slots: one slot per node, its predecessor.
+        schedule: Schedule of all nodes, which are numbered by ordinal.
+        slots: One slot per node, its predecessor.
         lengths: (num_chains,) int64, descending.
         ends: (num_steps,) int64, the cumulated number of sequences with each step.
     """
@@ -92,12 +92,12 @@ def chain_recurrence(step: Step, num_parts: int, *shapes: tuple[int, ...]) -> Re
     """The recurrence of a step function, traced.
 
     Args:
-        step: the function.
-        num_parts: number of parts of a state.
-        *shapes: shapes of the weights; the first is (width of the inputs, size of a state).
+        step: The function.
+        num_parts: Number of parts of a state.
+        *shapes: Shapes of the weights; the first is (width of the inputs, size of a state).
 
     Raises:
-        Untraceable: if it cannot be traced.
+        Untraceable: If it cannot be traced.
     """
     (width, size), weights = shapes[0], [torch.empty(shape, device="cpu") for shape in shapes]
     named = {str(number): weight for number, weight in enumerate(weights)}
@@ -121,13 +121,13 @@ def chain_states(
     """The states along chains, by compiled code.
 
     Args:
-        recurrence: a :func:`chain_recurrence` for which
+        recurrence: A :func:`chain_recurrence` for which
             :func:`~.backends.c.library.generated_library` has code.
-        chains: the chains; all tensors are on the CPU.
-        inputs: inputs of the steps, or with ``input_rows`` any rows, (..., width).
-        weights: weights of the step, of the traced shapes.
+        chains: The chains; all tensors are on the CPU.
+        inputs: Inputs of the steps, or with ``input_rows`` any rows, (..., width).
+        weights: Weights of the step, of the traced shapes.
         input_rows: (num_steps,) int64, the row in ``inputs`` of each step.
-        start: parts of the initial states, (num_chains, size); zeros by default.
+        start: Parts of the initial states, (num_chains, size); zeros by default.
 
     Returns:
         The parts of the states, (num_chains + num_steps, size), initial states first.

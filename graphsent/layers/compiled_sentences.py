@@ -35,7 +35,7 @@ def sum_windows(
         products: (num_rows, width * channels).
         ranges: (num_sentences, 2) int64.
         width: m.
-        words: row of each word, (num_words,) int64; None if words are rows.
+        words: Row of each word, (num_words,) int64; None if words are rows.
 
     Returns:
         (num_steps, channels).
@@ -56,7 +56,7 @@ def keep_largest(x: Tensor, ranges: Tensor, counts: Tensor) -> tuple[Tensor, Ten
     Args:
         x: (num_rows, channels).
         ranges: (num_sentences, 2) int64.
-        counts: numbers of values to keep, at most the sentences' lengths, (num_sentences,) int64.
+        counts: Numbers of values to keep, at most the sentences' lengths, (num_sentences,) int64.
 
     Returns:
         The kept values, and their positions in the sentence, int32, both (sum of counts, channels).
@@ -75,7 +75,7 @@ def convolve(x: Tensor, ranges: Tensor, weight: Tensor, groups: int) -> Tensor |
         x: (num_rows, groups * q).
         ranges: (num_sentences, 2) int64.
         weight: (groups * j, q, m).
-        groups: number of groups.
+        groups: Number of groups.
 
     Returns:
         (num_steps, groups * j).

@@ -117,15 +117,15 @@ class WideConv1d(_Conv1d):
     ``torch.nn.Conv1d`` with ``groups=rows``.
 
     Args:
-        in_channels: rows times maps of x.
-        out_channels: rows times maps of y.
+        in_channels: Rows times maps of x.
+        out_channels: Rows times maps of y.
         width: m.
-        rows: number of rows, which do not mix.
-        fold: whether rows 2i - 1 and 2i are added before the bias
+        rows: Number of rows, which do not mix.
+        fold: Whether rows 2i - 1 and 2i are added before the bias
             (:class:`~graphsent.layers.Folding`); y then has half of ``out_channels``.
-        bias: whether there is a bias.
+        bias: Whether there is a bias.
         activation: f: ``"identity"``, ``"tanh"`` or ``"relu"``.
-        method: how sums are computed: ``"direct"``, ``"fft"`` (by Fourier transforms, equal up to
+        method: How sums are computed: ``"direct"``, ``"fft"`` (by Fourier transforms, equal up to
             rounding), or ``"auto"``, the faster of the two: transforms for filters of at least 16
             steps in a batch of 50, of at least 24 with eight rows or more
             (:func:`~graphsent.layers.correlation.faster_method`).

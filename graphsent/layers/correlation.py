@@ -52,8 +52,8 @@ def correlate(
         x: (batch, groups * q, time), with at least one step, and zeros beyond the lengths.
         lengths: (batch,) int64.
         weight: (groups * j, q, m).
-        groups: number of groups, which do not mix.
-        margin: number of zeros on either side of x, m - 1 or 0; if 0, m is at most time.
+        groups: Number of groups, which do not mix.
+        margin: Number of zeros on either side of x, m - 1 or 0; if 0, m is at most time.
         method: ``"direct"``, ``"fft"``, or ``"auto"``, the faster of the two.
 
     Returns:
@@ -79,8 +79,8 @@ def faster_method(x: Tensor, weight: Tensor, groups: int, margin: int) -> str:
     Args:
         x: (batch, groups * q, time).
         weight: (groups * j, q, m).
-        groups: number of groups.
-        margin: number of zeros on either side of x.
+        groups: Number of groups.
+        margin: Number of zeros on either side of x.
     """
     num_products = len(x) * weight.numel() * (x.shape[2] + margin)
     widest = _WIDEST_OF_WINDOWS if groups > _MOST_GROUPS_OF_TORCH else _WIDEST_OF_TORCH
@@ -151,9 +151,9 @@ def kept_columns(lengths: Tensor, num_steps: int, width: int, margin: int) -> Te
 
     Args:
         lengths: (batch,) int64.
-        num_steps: number of steps of the batch.
+        num_steps: Number of steps of the batch.
         width: m.
-        margin: number of zeros on either side of a sentence.
+        margin: Number of zeros on either side of a sentence.
 
     Returns:
         (num_kept,) int64, each from 0 to ``batch * (num_steps + margin) - 1``.
@@ -176,10 +176,10 @@ def correlate_in_a_row(
     Args:
         x: (batch, channels, time), zeros beyond the lengths.
         weight: (outputs, channels / groups, m).
-        groups: number of groups.
-        margin: number of zeros on either side of a sentence.
-        columns: columns of the padded batch to keep, see :func:`kept_columns`; None for all.
-        correlate: computes all full overlaps, (outputs, n), of a signal (channels, n + m - 1) and
+        groups: Number of groups.
+        margin: Number of zeros on either side of a sentence.
+        columns: Columns of the padded batch to keep, see :func:`kept_columns`; None for all.
+        correlate: Computes all full overlaps, (outputs, n), of a signal (channels, n + m - 1) and
             filters, for a number of groups.
 
     Returns:
@@ -240,7 +240,7 @@ def correlate_windows(signal: Tensor, weight: Tensor, groups: int) -> Tensor:
     Args:
         signal: (groups * q, n + m - 1).
         weight: (groups * j, q, m).
-        groups: number of groups, which do not mix.
+        groups: Number of groups, which do not mix.
 
     Returns:
         (groups * j, n).

@@ -21,7 +21,7 @@ class Folding(nn.Module):
     ``fold`` gives the same result faster.
 
     Args:
-        num_maps: number of maps, that is, of channels per row.
+        num_maps: Number of maps, that is, of channels per row.
 
     Raises:
         LayerError: ``num_maps`` is less than 1; in ``forward``, the number of rows is odd.

@@ -48,8 +48,8 @@ def pool_largest(
         x: (batch, channels, time).
         lengths: (batch,) int64.
         k: (batch,) int64.
-        width: number of steps of the result, at least the largest of ``k``.
-        return_positions: whether to return positions.
+        width: Number of steps of the result, at least the largest of ``k``.
+        return_positions: Whether to return positions.
 
     Returns:
         Values (batch, channels, width), new lengths, and positions, -1 beyond the new lengths.
@@ -73,7 +73,7 @@ class KMaxPooling(nn.Module):
     to the kept values.
 
     Args:
-        k: number of values to keep.
+        k: Number of values to keep.
 
     Raises:
         LayerError: k is less than 1.

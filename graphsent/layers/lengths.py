@@ -21,7 +21,7 @@ def time_mask(lengths: Tensor, num_steps: int) -> Tensor:
 
     Args:
         lengths: (batch,) int64.
-        num_steps: number of steps of the batch.
+        num_steps: Number of steps of the batch.
 
     Returns:
         (batch, num_steps) bool, true at step t of sentence b if ``t < lengths[b]``.
@@ -102,9 +102,9 @@ def check_batch(x: Tensor, lengths: Tensor, num_channels: int | None = None) -> 
     and not where torch has to see each operation, as under ``torch.compile`` and ``torch.func``.
 
     Args:
-        x: expected to be (batch, channels, time), floating point.
-        lengths: expected to be (batch,) int64, from 0 to time.
-        num_channels: the expected number of channels; any by default.
+        x: Expected to be (batch, channels, time), floating point.
+        lengths: Expected to be (batch,) int64, from 0 to time.
+        num_channels: The expected number of channels; any by default.
     """
     channels = "channels" if num_channels is None else f"{num_channels} channels"
     if x.dim() != 3 or num_channels not in (None, x.shape[1]):

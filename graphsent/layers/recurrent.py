@@ -30,12 +30,12 @@ class LSTM(Recurrent, nn.LSTM):
     errors.
 
     Args:
-        *args: positional arguments of ``torch.nn.LSTM``.
+        *args: Positional arguments of ``torch.nn.LSTM``.
         engine: ``"auto"``, ``"levels"`` (the engine, if it supports the layer) or ``"torch"``.
-        **options: keyword arguments of ``torch.nn.LSTM``.
+        **options: Keyword arguments of ``torch.nn.LSTM``.
 
     Raises:
-        LayerError: the engine is unknown; in ``forward``, the lengths do not fit the batch.
+        LayerError: The engine is unknown; in ``forward``, the lengths do not fit the batch.
 
     Shapes:
         - ``input``: (time, batch, input_size), with ``batch_first`` (batch, time, input_size);
@@ -80,12 +80,12 @@ class GRU(Recurrent, nn.GRU):
     31 steps, and for training up to 3 steps, for any number of sequences.
 
     Args:
-        *args: positional arguments of ``torch.nn.GRU``.
-        engine: see :class:`LSTM`.
-        **options: keyword arguments of ``torch.nn.GRU``.
+        *args: Positional arguments of ``torch.nn.GRU``.
+        engine: See :class:`LSTM`.
+        **options: Keyword arguments of ``torch.nn.GRU``.
 
     Raises:
-        LayerError: the engine is unknown; in ``forward``, the lengths do not fit the batch.
+        LayerError: The engine is unknown; in ``forward``, the lengths do not fit the batch.
 
     Shapes:
         as of :class:`LSTM`, with h alone as ``hx`` and as the state after the last step

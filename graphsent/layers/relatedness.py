@@ -23,9 +23,9 @@ class RelatednessHead(nn.Module):
     It is symmetric in the two vectors.
 
     Args:
-        in_feats: size of the vectors.
-        hidden_feats: size of :math:`h_s`.
-        num_levels: number K of scores 1, ..., K.
+        in_feats: Size of the vectors.
+        hidden_feats: Size of :math:`h_s`.
+        num_levels: Number K of scores 1, ..., K.
 
     Shapes:
         - :math:`h_1, h_2`: (num_pairs, in_feats)
@@ -107,7 +107,7 @@ def relatedness_loss(logits: Tensor, scores: Tensor) -> Tensor:
 
     Args:
         logits: (num_pairs, num_levels); those of half precision are computed with in float32.
-        scores: gold scores, (num_pairs,).
+        scores: Gold scores, (num_pairs,).
 
     Raises:
         LayerError: The shapes do not match, or a score is out of range; see :func:`sparse_target`.

@@ -18,7 +18,7 @@ def select_largest(x: Tensor, lengths: Tensor, k: Tensor, width: int) -> Tensor:
         x: (batch, channels, time).
         lengths: (batch,) int64.
         k: (batch,) int64, each from 0 to the length.
-        width: number of steps of the result, at most time and at least the largest of ``k``.
+        width: Number of steps of the result, at most time and at least the largest of ``k``.
 
     Returns:
         (batch, channels, width) int64: increasing positions in x, beyond ``k[b]`` the last of x.
@@ -35,7 +35,7 @@ def by_sorting(values: Tensor, k: Tensor, width: int) -> Tensor:
     Args:
         values: (batch, channels, time), minus infinity beyond the lengths.
         k: (batch,) int64.
-        width: number of steps of the result, (batch, channels, width) int64.
+        width: Number of steps of the result, (batch, channels, width) int64.
     """
     order = values.sort(dim=2, descending=True, stable=True).indices[:, :, :width]
     num_steps = values.shape[2]

@@ -35,10 +35,10 @@ class SequenceEncoder(nn.Module):
     separately.
 
     Args:
-        in_feats: size of the inputs.
-        hidden_feats: size of the state of each direction.
+        in_feats: Size of the inputs.
+        hidden_feats: Size of the state of each direction.
         cell: ``"lstm"`` or ``"gru"``.
-        bidirectional: whether sequences are also read from the end, by a separate cell.
+        bidirectional: Whether sequences are also read from the end, by a separate cell.
 
     Raises:
         ModelError: The cell is unknown.
@@ -79,8 +79,8 @@ class SequenceEncoder(nn.Module):
         """Runs over sequences, each of which is a range of rows of ``feat``.
 
         Args:
-            feat: inputs, (num_rows, in_feats).
-            ranges: first row and last row + 1 of each sequence, (num_sequences, 2) int64. They may
+            feat: Inputs, (num_rows, in_feats).
+            ranges: First row and last row + 1 of each sequence, (num_sequences, 2) int64. They may
                 overlap. The state of an empty sequence is zero.
             index: (num_words,) int64; if given, ranges are of ``feat[index]``, and what depends on
                 a row of ``feat`` only is computed once.
@@ -89,7 +89,7 @@ class SequenceEncoder(nn.Module):
             (num_sequences, out_feats).
 
         Raises:
-            LayerError: an argument has another shape or dtype, or refers to rows that do not exist
+            LayerError: An argument has another shape or dtype, or refers to rows that do not exist
                 (not checked on a GPU, where it would synchronize); or it is called under a
                 transform of ``torch.func``.
         """
@@ -161,8 +161,8 @@ def _shared_chains(ranges: np.ndarray, reverse: bool) -> tuple[Chains, np.ndarra
     """One chain for all ranges that begin at the same row or, with ``reverse``, end at it.
 
     Args:
-        ranges: first row and last row + 1 of each sequence, (num_sequences, 2), none empty.
-        reverse: whether sequences are read from the end.
+        ranges: First row and last row + 1 of each sequence, (num_sequences, 2), none empty.
+        reverse: Whether sequences are read from the end.
 
     Returns:
         The chains; the row of each step; and the last step of each range, (num_sequences,).

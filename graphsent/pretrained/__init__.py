@@ -1,4 +1,4 @@
-"""Trained models: the one included in the package, and your own."""
+"""Trained models: the bundled one, and your own."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from graphsent.training import load_model
 __all__ = ["PACKAGED", "load"]
 
 PACKAGED = Path(__file__).parent / "sentiment"
-"""The model included in the package, described by its ``README.md``."""
+"""The directory of the bundled model, whose ``README.md`` describes it."""
 
 
 def load(
@@ -23,8 +23,8 @@ def load(
 
     Args:
         path: The directory of a run or of a saved model, or ``hf://user/name`` of a model on the
-            Hugging Face Hub; by default the model included in the package, for the sentiment of
-            English sentences.
+            Hugging Face Hub; by default the bundled model, for the sentiment of English
+            sentences.
         encoder: Directory of the frozen encoder that the model was trained with, if it was moved.
         model_class: The class of a custom model, for instance
             ``graphsent.models.model_class("my_models:Mine")``; see docs/own_model.md.
