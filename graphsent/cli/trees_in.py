@@ -26,12 +26,10 @@ from graphsent.trees.records import (
     read_conllu_records,
 )
 
-__all__ = ["INPUTS", "Given", "Reading", "given_in", "sides_in"]
+__all__ = ["Given", "Reading", "given_in", "sides_in"]
 
 Content = Tree | DependencyTree | Sentence | GraphsentError
 ReadTexts = Callable[[list[str]], Sequence[Content]]
-
-INPUTS = ("auto", "text", "trees")
 
 _AT_ONCE = 256  # records read at once: parsing them takes seconds
 _MOST_COMMENTS = 1000  # lines before the first sentence in possible CoNLL-U

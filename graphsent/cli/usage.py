@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 from jsonargparse import ArgumentParser
 
 from graphsent._names import nearest
+from graphsent.cli.declared import constant
 from graphsent.cli.statuses import USAGE
 
 __all__ = [
@@ -23,9 +24,9 @@ __all__ = [
     "add_device",
     "add_encoder",
     "add_encoding",
+    "add_engine",
+    "add_inference",
     "add_model_class",
-    "add_ray",
-    "add_text_column",
     "check_counts",
     "check_ending",
     "check_target",
@@ -192,25 +193,54 @@ def add_model_class(parser: Any) -> None:
     )
 
 
-def add_text_column(parser: Any) -> None:
-    """Declares the column, or two columns, of sentences in a table."""
+def add_engine(parser: Any) -> None:
+    """Declares the propagation engine."""
+    choices, text = constant("graphsent.propagation:ENGINES"), "Propagation engine (default: auto)."
+    parser.add_argument("--engine", choices=choices, default="auto", help=text)
+
+
+def add_inference(parser: Any, files: str, batch_size: int) -> None:
+    """Declares a model, its inputs, and how they are read and processed.
+
+    Args:
+        parser: The parser of the command.
+        files: Description of the inputs.
+        batch_size: The default batch size.
+    """
+    add = parser.add_argument
+    text = "Run or model directory (default: the bundled model)."
+    add("run", type=str, nargs="?", metavar="RUN", help=text)
+    add("inputs", type=str, nargs="*", metavar="FILE", help=files)
+    add("--out", "-o", type=str, metavar="FILE", help="Output file, written atomically.")
+    choices = constant("graphsent.tasks.own.reader:INPUTS")
+    add("--input", choices=choices, default="auto", help="Content of the lines (default: auto).")
     text = (
         "Column of sentences in a table, *.csv, *.tsv or *.jsonl; given twice for pairs (default: "
         "columns with usual names)."
     )
-    parser.add_argument("--text-column", action="append", metavar="NAME", help=text)
-
-
-def add_ray(parser: Any) -> None:
-    """Declares the options for a directory of files."""
-    parser.add_argument(
-        "--ray",
-        action="store_true",
-        help="Process all files of the directory FILE with Ray workers, on this machine or its "
-        "cluster, and write the results to the directory --out. Files with results are skipped.",
+    add("--text-column", action="append", metavar="NAME", help=text)
+    add_encoding(parser)
+    text = (
+        "Parser of raw text for models that read trees, such as spacy:MODEL (default: the parser "
+        "that the model was trained with); see graphsent parse --help."
     )
+    add("--parser", type=str, metavar="NAME", help=text)
+    add("--strict", action="store_true", help="Stop at the first bad input.")
+    text = "List unknown words and their counts on standard error."
+    add("--unknown", action="store_true", help=text)
+    text = f"Inputs per batch (default: {batch_size})."
+    add("--batch-size", type=int, default=batch_size, help=text)
+    add_engine(parser)
+    add_device(parser)
+    text = (
+        "Process all files of the directory FILE with Ray workers, on this machine or its cluster, "
+        "and write the results to the directory --out. Files with results are skipped."
+    )
+    add("--ray", action="store_true", help=text)
     text = "Number of Ray workers, one CPU each (default: the number of CPUs)."
-    parser.add_argument("--workers", type=int, metavar="N", help=text)
+    add("--workers", type=int, metavar="N", help=text)
+    add_encoder(parser)
+    add_model_class(parser)
 
 
 def flag(name: str) -> str:

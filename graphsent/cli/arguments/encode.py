@@ -22,41 +22,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphsent.cli.declared import constant
-from graphsent.cli.usage import (
-    add_device,
-    add_encoder,
-    add_encoding,
-    add_model_class,
-    add_ray,
-    add_text_column,
-)
+from graphsent.cli.usage import add_inference
 
 __all__ = ["add_arguments"]
-
-_ENGINES = constant("graphsent.propagation:ENGINES")
-_INPUTS = constant("graphsent.cli.trees_in:INPUTS")
 
 
 def add_arguments(parser: Any) -> None:
     """Declares the command's arguments."""
-    add = parser.add_argument
-    text = "Run or model directory (default: the bundled model)."
-    add("run", type=str, nargs="?", metavar="RUN", help=text)
     text = "Input file, or sentences; - is standard input (default: -)."
-    add("inputs", type=str, nargs="*", metavar="FILE", help=text)
-    add("--out", "-o", type=str, metavar="FILE", help="Output file, written atomically.")
-    add("--input", choices=_INPUTS, default="auto", help="Content of the lines (default: auto).")
-    add_text_column(parser)
-    add_encoding(parser)
-    text = "Parser of raw text for models that read trees; as for graphsent predict."
-    add("--parser", type=str, metavar="NAME", help=text)
-    add("--strict", action="store_true", help="Stop at the first bad input.")
-    text = "List unknown words and their counts on standard error."
-    add("--unknown", action="store_true", help=text)
-    add("--batch-size", type=int, default=32, help="Inputs per batch (default: 32).")
-    add("--engine", choices=_ENGINES, default="auto", help="Propagation engine (default: auto).")
-    add_device(parser)
-    add_ray(parser)
-    add_encoder(parser)
-    add_model_class(parser)
+    add_inference(parser, text, batch_size=32)

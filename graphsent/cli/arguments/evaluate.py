@@ -19,11 +19,10 @@ from __future__ import annotations
 from typing import Any
 
 from graphsent.cli.declared import constant
-from graphsent.cli.usage import add_device, add_encoder
+from graphsent.cli.usage import add_device, add_encoder, add_engine
 
 __all__ = ["add_arguments"]
 
-_ENGINES = constant("graphsent.propagation:ENGINES")
 _SPLITS = constant("graphsent.tasks:SPLITS")
 
 
@@ -60,9 +59,7 @@ def add_arguments(parser: Any) -> None:
         metavar="DIR",
         help="Data directory (default: the one used in training).",
     )
-    parser.add_argument(
-        "--engine", choices=_ENGINES, default="auto", help="Propagation engine (default: auto)."
-    )
+    add_engine(parser)
     add_device(parser)
     parser.add_argument(
         "--confusion",

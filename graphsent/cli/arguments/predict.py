@@ -60,60 +60,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphsent.cli.declared import constant
-from graphsent.cli.usage import (
-    add_device,
-    add_encoder,
-    add_encoding,
-    add_model_class,
-    add_ray,
-    add_text_column,
-)
+from graphsent.cli.usage import add_inference
 
 __all__ = ["FORMATS", "add_arguments"]
 
-_ENGINES = constant("graphsent.propagation:ENGINES")
 FORMATS = ("text", "json", "jsonl", "brackets", "trees", "svg", "png", "html")
-_INPUTS = constant("graphsent.cli.trees_in:INPUTS")
 
 
 def add_arguments(parser: Any) -> None:
     """Declares the command's arguments."""
-    add = parser.add_argument
-    add(
-        "run",
-        type=str,
-        nargs="?",
-        metavar="RUN",
-        help="Run or model directory (default: the bundled model).",
-    )
+    text = "Output format (default: by the suffix of --out, else text)."
+    parser.add_argument("--format", choices=FORMATS, help=text)
     text = "Input file, two for pairs; or sentences; - is standard input (default: -)."
-    add("inputs", type=str, nargs="*", metavar="FILE", help=text)
-    add(
-        "--format",
-        choices=FORMATS,
-        help="Output format (default: by the suffix of --out, else text).",
-    )
-    add("--out", "-o", type=str, metavar="FILE", help="Output file, written atomically.")
-    add("--input", choices=_INPUTS, default="auto", help="Content of the lines (default: auto).")
-    add_text_column(parser)
-    add_encoding(parser)
-    add(
-        "--parser",
-        type=str,
-        metavar="NAME",
-        help="Parser of raw text for models that read trees, such as spacy:MODEL (default: the "
-        "parser that the model was trained with); see graphsent parse --help.",
-    )
-    add("--strict", action="store_true", help="Stop at the first bad input.")
-    add(
-        "--unknown",
-        action="store_true",
-        help="List unknown words and their counts on standard error.",
-    )
-    add("--batch-size", type=int, default=64, help="Inputs per batch (default: 64).")
-    add("--engine", choices=_ENGINES, default="auto", help="Propagation engine (default: auto).")
-    add_device(parser)
-    add_ray(parser)
-    add_encoder(parser)
-    add_model_class(parser)
+    add_inference(parser, text, batch_size=64)
