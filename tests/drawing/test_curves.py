@@ -1,30 +1,15 @@
 from __future__ import annotations
 
-import itertools
 import math
 
 import numpy as np
 import pytest
+from pictures import assert_no_overlap, texts
 
 from graphsent.drawing import draw_curves
 from graphsent.errors import DataError
 
-matplotlib = pytest.importorskip("matplotlib")
-pytest.importorskip("matplotlib.backends.backend_agg")
-
-
-def texts(figure) -> list[str]:
-    return [text.get_text() for text in figure.axes[0].texts]
-
-
-def assert_no_overlap(figure) -> None:
-    renderer = matplotlib.backends.backend_agg.FigureCanvasAgg(figure).get_renderer()
-    boxes = [text.get_window_extent(renderer) for text in figure.axes[0].texts]
-    for one, other in itertools.combinations(boxes, 2):
-        assert not one.overlaps(other)
-    for box in boxes:
-        assert box.x0 >= 0
-        assert box.x1 <= figure.bbox.width
+pytest.importorskip("matplotlib")
 
 
 @pytest.mark.parametrize("epochs", [1, 2, 5, 12, 99, 1000])

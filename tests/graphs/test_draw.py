@@ -13,6 +13,7 @@ import torch
 from graph_checks import DIRECTIONS
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pictures import assert_no_overlap, texts
 from strategies import chain_tree, dependency_trees, random_dependency_tree, random_tree, trees
 
 from graphsent.errors import DataError
@@ -37,23 +38,6 @@ every_direction = pytest.mark.parametrize("direction", DIRECTIONS)
 
 def tree() -> Tree:
     return Tree("32334", [None, "a", None, "lovely", "film"], [-1, 0, 0, 2, 2])
-
-
-def texts(figure) -> list[str]:
-    return [text.get_text() for text in figure.axes[0].texts]
-
-
-def assert_no_overlap(figure) -> None:
-    """No two texts overlap, and none extends beyond the picture."""
-    renderer = matplotlib.backends.backend_agg.FigureCanvasAgg(figure).get_renderer()
-    boxes = [text.get_window_extent(renderer) for text in figure.axes[0].texts]
-    for one, other in itertools.combinations(boxes, 2):
-        assert not one.overlaps(other)
-    for box in boxes:
-        assert box.x0 >= 0
-        assert box.y0 >= 0
-        assert box.x1 <= figure.bbox.width
-        assert box.y1 <= figure.bbox.height
 
 
 def long_sentence(labels=("0", "1", "2", "3", "4"), max_children=3) -> Tree:

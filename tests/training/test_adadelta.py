@@ -7,6 +7,7 @@ import io
 
 import pytest
 import torch
+from sparse_gradients import gradient
 from torch import nn
 from torch.optim import Adadelta
 
@@ -26,14 +27,6 @@ def way(request, monkeypatch):
         monkeypatch.setenv(SWITCH, "0")
     elif not kernels_in_use():
         pytest.skip("there is no C compiler")
-
-
-def gradient(rows: list[int], size: int, dtype: torch.dtype, coalesced: bool) -> torch.Tensor:
-    generator = torch.Generator().manual_seed(len(rows))
-    values = torch.randn(len(rows), size, generator=generator, dtype=torch.float64)
-    index = torch.tensor([rows], dtype=torch.int64)
-    sparse = torch.sparse_coo_tensor(index, values.to(dtype), (9, size), check_invariants=True)
-    return sparse.coalesce() if coalesced else sparse
 
 
 class Trained:

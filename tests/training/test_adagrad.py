@@ -7,18 +7,11 @@ import warnings
 
 import pytest
 import torch
+from sparse_gradients import gradient
 from torch import nn
 from torch.optim import Adagrad
 
 from graphsent.training.adagrad import RowAdagrad
-
-
-def gradient(rows: list[int], size: int, dtype: torch.dtype, coalesced: bool) -> torch.Tensor:
-    generator = torch.Generator().manual_seed(len(rows))
-    values = torch.randn(len(rows), size, generator=generator, dtype=torch.float64)
-    index = torch.tensor([rows], dtype=torch.int64)
-    sparse = torch.sparse_coo_tensor(index, values.to(dtype), (9, size), check_invariants=True)
-    return sparse.coalesce() if coalesced else sparse
 
 
 def train(
