@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from graphsent._names import nearest
+from graphsent._names import nearest, unknown
 from graphsent._own import is_own, reason_of
 from graphsent.contextual import Encoder
 from graphsent.errors import DataError, GraphsentError, ModelError
@@ -192,8 +192,7 @@ def _check_tokenizer(config: RunConfig) -> None:
     if config.tokenizer is None:
         return
     if config.tokenizer not in TOKENIZERS:
-        valid = ", ".join(TOKENIZERS)
-        raise TrainingError(f"tokenizer: expected one of {valid}, got {config.tokenizer!r}")
+        raise TrainingError(f"tokenizer: {unknown('tokenizer', config.tokenizer, TOKENIZERS)}")
     if model_class(config.model).tokenizer is None:
         raise TrainingError(f"tokenizer: the model {config.model!r} reads trees, not raw text")
 

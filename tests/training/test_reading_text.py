@@ -66,7 +66,7 @@ def test_an_older_run_resumes_as_it_began(model, configure, tmp_path):
 @pytest.mark.parametrize(
     ("model", "tokenizer", "message"),
     [
-        ("nbow", "words", "tokenizer: expected one of treebank, tweet, whitespace, got 'words'"),
+        ("nbow", "words", "tokenizer: unknown tokenizer 'words': expected one of treebank, tw"),
         ("treelstm", "treebank", "tokenizer: the model 'treelstm' reads trees, not raw text"),
     ],
 )
