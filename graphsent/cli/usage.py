@@ -98,7 +98,7 @@ class CommandParser(ArgumentParser):
         it.
 
         Raises:
-            UsageError: The value of an option is empty, as of an unset variable of a shell.
+            UsageError: The value of an option is empty, as that of an unset shell variable is.
         """
         given = self._parsed()
         for action in self._actions:

@@ -123,7 +123,7 @@ def flat_graph(flat: FlatTrees, token: np.ndarray, direction: str) -> dgl.DGLGra
 
 
 def flat_trees(trees: Sequence[AnyTree], make_forest: MakeForest, direction: str) -> FlatTrees:
-    """The int64 arrays of trees, without caching; arguments as of :func:`trees_to_graph`."""
+    """The int64 arrays of trees, without caching; arguments as in :func:`trees_to_graph`."""
     forest = make_forest(trees, direction)
     edges = edges_of(forest, sibling=direction == fields.SIBLING)
     levels = path_lengths(edges, len(forest.parent))

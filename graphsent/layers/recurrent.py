@@ -88,7 +88,7 @@ class GRU(Recurrent, nn.GRU):
         LayerError: The engine is unknown; in ``forward``, the lengths do not fit the batch.
 
     Shapes:
-        as of :class:`LSTM`, with h alone as ``hx`` and as the state after the last step
+        As in :class:`LSTM`, with h alone as ``hx`` and as the state after the last step
 
     Example:
         >>> import torch

@@ -110,7 +110,7 @@ class TrainingModule(LightningModule):
     def on_train_epoch_start(self) -> None:
         """Makes the epoch's random numbers (dropout) independent of earlier epochs.
 
-        Those of Python and NumPy, too, which custom models may draw.
+        This includes those of Python and NumPy, which custom models may draw.
         """
         seed_generators(epoch_seed(self.options.seed, self.current_epoch, self.global_rank))
         self._total_loss = torch.zeros((), device=self.device)

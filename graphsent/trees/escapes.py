@@ -21,7 +21,7 @@ _UNBLANK = re.compile(r"\S+", re.ASCII)  # other whitespace does not separate in
 
 
 def unescape(token: str) -> str:
-    r"""Undoes the escapes in a token, also if they are only a part of it.
+    r"""Undoes the escapes in a token, even if they are only a part of it.
 
     Quotes (\`\` and '') are not escapes: word vectors also have them.
 

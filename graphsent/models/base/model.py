@@ -296,6 +296,6 @@ class Model(Encodes, EmbedsWords, ABC):
         directory: str | os.PathLike[str],
         encoder: str | os.PathLike[str] | None = None,
     ) -> ModelType:
-        """Builds the model from ``read_model(directory)``; errors as :meth:`from_pretrained`."""
+        """Builds the model from ``read_model(directory)``; errors as in :meth:`from_pretrained`."""
         with torch.device("cpu"):  # whatever torch's default device is
             return restore(cls, saved, directory, encoder)

@@ -168,7 +168,7 @@ def tree_batch(
     both_ways: bool = False,
     context: Context | None = None,
 ) -> TreeBatch | SiblingBatch:
-    """Builds the batch of trees; arguments as of :func:`tree_graph`."""
+    """Builds the batch of trees; arguments as in :func:`tree_graph`."""
     graph = tree_graph(trees, vocab, direction, both_ways=both_ways, context=context)
     sizes = np.array([tree.num_nodes for tree in trees], np.int64)
     return _batch_of(graph, sizes, direction)
@@ -181,7 +181,7 @@ def tree_batches(
     *,
     both_ways: bool = False,
 ) -> Callable[[Sequence[int]], TreeBatch | SiblingBatch]:
-    """A function from indices of trees to their batch; arguments as of :func:`tree_graph`."""
+    """A function from indices of trees to their batch; arguments as in :func:`tree_graph`."""
     table = TreeTable(trees, vocab, direction)
     sizes = np.array([tree.num_nodes for tree in trees], np.int64)
 

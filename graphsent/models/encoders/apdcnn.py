@@ -110,7 +110,7 @@ class APDCNNEncoder(TreeEncoder):
     def position_weights(
         self, batch: GuidedBatch, rows: Tensor, words: Tensor | None, *, engine: str = "auto"
     ) -> list[list[np.ndarray]]:
-        """The attention weights per stack and unit; arguments as of :meth:`forward`."""
+        """The attention weights per stack and unit; arguments as in :meth:`forward`."""
         guides = self._guides(batch, rows, words, engine)
         of_stacks = []
         for stack in self.stacks:

@@ -73,7 +73,7 @@ class TreeEncoder(nn.Module):
     def edge_weights(
         self, graph: dgl.DGLGraph, words: torch.Tensor | IndexedFeat, *, engine: str = "auto"
     ) -> torch.Tensor:
-        """The encoder's edge weights, (num_edges,); arguments as of :meth:`forward`.
+        """The encoder's edge weights, (num_edges,); arguments as in :meth:`forward`.
 
         Raises:
             ModelError: The encoder has no edge weights.
