@@ -66,34 +66,7 @@ def build_model(
         TrainingError: The model has no such option, or cannot use the vectors.
     """
     cls = model_class(config.model)
-    options = dict(config.model_options)
-    valid = model_options(config.model)
-    for name, value in task_defaults(config.model, config.task).items():
-        if name != "embedding_dim" or (vectors is None and encoder is None):
-            options.setdefault(name, value)
-    for name in options:
-        if name not in valid:
-            choice = ", ".join(valid)
-            hint = hidden_options(cls).get(name) or nearest(name, valid)
-            raise TrainingError(
-                f"{config.model} has no option {name!r}: expected one of {choice}{hint}"
-            )
-    if (vectors is not None or not config.inputs.is_plain) and "embedding_dim" not in valid:
-        raise TrainingError(
-            f"{config.model} has no option 'embedding_dim': its only inputs are word vectors that "
-            f"it learns itself{hidden_options(cls).get('embedding_dim', '')}"
-        )
-    if vectors is not None and options.setdefault("embedding_dim", vectors.dimension) != (
-        vectors.dimension
-    ):
-        raise TrainingError(
-            f"the word vectors have {vectors.dimension} dimensions, but embedding_dim is "
-            f"{options['embedding_dim']}: leave it out"
-        )
-    of_encoder = () if encoder is None else ("embedding_dim",)
-    for name, each in valid.items():
-        if each.default is each.empty and name not in (*options, *of_encoder):
-            raise TrainingError(f"{config.model} needs the option {name!r}: it has no default")
+    options = _options(config, cls, vectors, encoder)
     names = task.label_names
     if task.goal == "regression":
         names = names or ("score",)
@@ -138,6 +111,41 @@ def _made(cls: type[Model], name: str, arguments: Mapping[str, Any]) -> Model:
     if "num_features" not in vars(model):
         raise ModelError(f"the model {name}: its constructor does not call super().__init__")
     return model
+
+
+def _options(
+    config: RunConfig, cls: type[Model], vectors: WordVectors | None, encoder: Encoder | None
+) -> dict[str, Any]:
+    """The options of the model, with the paper's defaults for the task, checked."""
+    options = dict(config.model_options)
+    valid = model_options(config.model)
+    for name, value in task_defaults(config.model, config.task).items():
+        if name != "embedding_dim" or (vectors is None and encoder is None):
+            options.setdefault(name, value)
+    for name in options:
+        if name not in valid:
+            choice = ", ".join(valid)
+            hint = hidden_options(cls).get(name) or nearest(name, valid)
+            raise TrainingError(
+                f"{config.model} has no option {name!r}: expected one of {choice}{hint}"
+            )
+    if (vectors is not None or not config.inputs.is_plain) and "embedding_dim" not in valid:
+        raise TrainingError(
+            f"{config.model} has no option 'embedding_dim': its only inputs are word vectors that "
+            f"it learns itself{hidden_options(cls).get('embedding_dim', '')}"
+        )
+    if vectors is not None and options.setdefault("embedding_dim", vectors.dimension) != (
+        vectors.dimension
+    ):
+        raise TrainingError(
+            f"the word vectors have {vectors.dimension} dimensions, but embedding_dim is "
+            f"{options['embedding_dim']}: leave it out"
+        )
+    of_encoder = () if encoder is None else ("embedding_dim",)
+    for name, each in valid.items():
+        if each.default is each.empty and name not in (*options, *of_encoder):
+            raise TrainingError(f"{config.model} needs the option {name!r}: it has no default")
+    return options
 
 
 def _check_goal(config: RunConfig) -> None:
