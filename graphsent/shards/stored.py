@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -40,25 +40,23 @@ class Columns(Protocol):
         ...
 
 
+def _column(name: str) -> Callable[[Any], Any]:
+    """The getter of an example's value in a column."""
+
+    def get(example: Any) -> Any:
+        columns, row = example._place
+        return getattr(columns, name)(row)
+
+    return get
+
+
 class _StoredTree(Tree):
     """A constituency tree."""
 
-    _place: tuple[Columns, int]
-
-    @property
-    def num_nodes(self) -> int:
-        block, row = self._place
-        return block.num_nodes_of(row)
-
-    @_cached_property
-    def labels(self) -> tuple[str, ...]:
-        block, row = self._place
-        return block.labels_of(row)
-
-    @_cached_property
-    def parents(self) -> np.ndarray:
-        block, row = self._place
-        return block.parents_of(row)
+    num_nodes = _property(_column("num_nodes_of"))
+    words = _property(_column("words_of"))
+    labels = _cached_property(_column("labels_of"))
+    parents = _cached_property(_column("parents_of"))
 
     @_cached_property
     def tokens(self) -> tuple[str | None, ...]:
@@ -66,36 +64,17 @@ class _StoredTree(Tree):
         is_leaf = num_children(self.parents) == 0
         return tuple(next(words) if leaf else None for leaf in is_leaf.tolist())
 
-    @property
-    def words(self) -> list[str]:
-        block, row = self._place
-        return block.words_of(row)
-
 
 class _StoredDependencyTree(DependencyTree):
     """A dependency tree, without the columns that no model reads."""
 
-    _place: tuple[Columns, int]
-
-    @property
-    def num_nodes(self) -> int:
-        block, row = self._place
-        return block.num_nodes_of(row)
+    num_nodes = _property(_column("num_nodes_of"))
+    labels = _cached_property(_column("labels_of"))
+    heads = _cached_property(_column("parents_of"))
 
     @_cached_property
     def words(self) -> tuple[str, ...]:
-        block, row = self._place
-        return tuple(block.words_of(row))
-
-    @_cached_property
-    def labels(self) -> tuple[str, ...]:
-        block, row = self._place
-        return block.labels_of(row)
-
-    @_cached_property
-    def heads(self) -> np.ndarray:
-        block, row = self._place
-        return block.parents_of(row)
+        return tuple(_column("words_of")(self))
 
     @_cached_property
     def metadata(self) -> dict[str, str]:
@@ -110,17 +89,11 @@ class _StoredDependencyTree(DependencyTree):
 class _StoredSentence(Unchanging, Sentence):
     """An immutable sentence."""
 
-    _place: tuple[Columns, int]
-
-    @_cached_property
-    def words(self) -> list[str]:
-        block, row = self._place
-        return block.words_of(row)
+    words = _cached_property(_column("words_of"))
 
     @_cached_property
     def label(self) -> str:
-        block, row = self._place
-        return block.labels_of(row)[0]
+        return _column("labels_of")(self)[0]
 
     def __reduce__(self) -> tuple:
         return Sentence, (self.words, self.label)
