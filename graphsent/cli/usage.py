@@ -179,7 +179,7 @@ def add_encoder(parser: Any) -> None:
 
 def add_encoding(parser: Any) -> None:
     """Declares the encoding of input files."""
-    text = "Encoding of the files; utf-8 by default."
+    text = "Encoding of the files (default: utf-8)."
     parser.add_argument("--encoding", type=str, default="utf-8", help=text)
 
 
