@@ -11,6 +11,7 @@ from graphsent._derived import share_notes
 from graphsent._dgl import dgl
 from graphsent.errors import DataError
 from graphsent.graphs import fields
+from graphsent.graphs.kinds import graph_problem
 from graphsent.graphs.notes import known_levels, note_levels
 
 
@@ -50,9 +51,13 @@ def reverse(graph: dgl.DGLGraph, *, copy_data: bool = True) -> dgl.DGLGraph:
     data, edge data and child order stay valid; the tensors are shared with ``graph``.
 
     Args:
-        graph: Any graph.
+        graph: Any homogeneous graph.
         copy_data: Whether the result has the node and edge data.
+
+    Raises:
+        DataError: The graph is not homogeneous.
     """
+    _check_homogeneous(graph)
     turned = dgl.reverse(graph, copy_ndata=copy_data, copy_edata=copy_data)
     _copy_batch_sizes(graph, turned)
     share_notes(graph, turned)
@@ -72,7 +77,7 @@ def root_nodes(graph: dgl.DGLGraph) -> torch.Tensor:
     """Node ids of the roots, (batch_size,) int64, in the order of the batch.
 
     Raises:
-        DataError: The graph has no ``depth`` in its node data.
+        DataError: The graph has no ``depth`` in its node data, or is not homogeneous.
     """
     return torch.nonzero(node_data(graph, fields.DEPTH) == 0).squeeze(1)
 
@@ -81,10 +86,17 @@ def node_data(graph: dgl.DGLGraph, field: str) -> torch.Tensor:
     """``graph.ndata[field]``, (num_nodes, ...); if it is missing, the error says how to get it.
 
     Raises:
-        DataError: The graph has no such node data.
+        DataError: The graph has no such node data, or is not homogeneous.
     """
+    _check_homogeneous(graph)
     if field not in graph.ndata:
         raise DataError(
             f"the graph has no node data {field!r}: build it with graphsent.graphs, or set it"
         )
     return graph.ndata[field]
+
+
+def _check_homogeneous(graph: dgl.DGLGraph) -> None:
+    problem = graph_problem(graph)
+    if problem:
+        raise DataError(problem)

@@ -16,6 +16,8 @@ from graphsent.graphs import (
     dependency_batch,
     reverse,
     root_nodes,
+    span_mean,
+    to_networkx,
     unbatch,
 )
 
@@ -102,3 +104,11 @@ def test_no_graphs_and_mixed_graphs_are_rejected():
         batch(mixed)
     with pytest.raises(DataError, match="the graph has no node data 'depth'"):
         root_nodes(dgl.graph(([0], [1])))
+
+
+def test_heterographs_are_rejected():
+    edges = {("a", "r", "b"): ([0], [1]), ("a", "s", "b"): ([0], [0])}
+    functions = (root_nodes, reverse, to_networkx, lambda graph: span_mean(graph, torch.ones(3)))
+    for function in functions:
+        with pytest.raises(DataError, match="expected a homogeneous graph, got node types"):
+            function(dgl.heterograph(edges))
