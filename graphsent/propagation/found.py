@@ -54,9 +54,11 @@ def find_recurrence(
     ``extra`` are the inputs after x, (num_nodes, width) each; ``num_slots`` is None if predecessors
     are unordered. With ``from_states``, the states of leaves are given.
     """
-    extra_widths = [values.shape[1] if values.dim() == 2 else 0 for values in extra.values()]
-    if 0 in extra_widths:
-        return "an input is not a matrix with a row for each node"
+    for name, values in extra.items():
+        if values.dim() != 2 or not values.shape[1]:
+            shape = tuple(values.shape)
+            return f"its input {name} has the shape {shape}: (num_nodes, width) can be traced"
+    extra_widths = [values.shape[1] for values in extra.values()]
     types = {values.dtype for values in (like, *extra.values())}
     if autocast_enabled(like.device.type):  # which casts them
         types -= {torch.bfloat16, torch.float16}

@@ -34,6 +34,17 @@ def test_inputs_of_another_type_are_not_read_as_numbers_of_the_features():
     torch.testing.assert_close(cell(graph, feat), expected, rtol=0, atol=1e-12)
 
 
+@pytest.mark.parametrize("shape", [(), (2, 3)])
+def test_inputs_that_are_no_matrices_are_named(shape):
+    class Shaped(Scaled):
+        def extra_inputs(self, graph, device):
+            return {"depth": torch.ones(graph.num_nodes(), *shape, device=device)}
+
+    found = Shaped(IN_FEATS, HIDDEN_FEATS).explain(tree(30, 3))
+    expected = f"its input depth has the shape {(30, *shape)}: (num_nodes, width) can be traced"
+    assert str(found) == f"levels: {expected}"
+
+
 class Weighted(ChildSumTreeLSTM):
     """A cell whose node data are always float32."""
 
