@@ -91,7 +91,7 @@ class TreeCell(CellModule):
     Attributes:
         state_names: node data that hold the parts of the state, ``h`` first.
         input_names: node data passed to :meth:`start` and :meth:`combine`, in this order.
-        edge_names: edge data that the message function reads if the graph has them.
+        edge_names: edge data that the message function reads; a run leaves out all others.
         inner_input: whether nodes with predecessors have inputs.
         no_initial_state: why the cell takes no initial states; empty if it does.
     """
@@ -394,7 +394,11 @@ class TreeCell(CellModule):
         if not by_dgl and not self._replaces_functions():
             return self._run(graph, feat, initial_state, **extra).states(len(names))
         inputs = self.prepare(graph, feat, initial_state, **extra)
-        results = (self._run_dgl if by_dgl else self._run_functions)(graph, inputs)
+        try:
+            results = (self._run_dgl if by_dgl else self._run_functions)(graph, inputs)
+        except KeyError as error:
+            self._check_edge_names(graph, error)
+            raise
         return tuple(results[name] for name in names)
 
     def _run(
@@ -454,6 +458,14 @@ class TreeCell(CellModule):
         return prop_nodes_topo(
             graph, *functions, apply_node_func=self.apply_node_func, ndata=inputs, edata=data
         )
+
+    def _check_edge_names(self, graph: dgl.DGLGraph, error: KeyError) -> None:
+        """Raises a CellError if what a DGL function misses are edge data left out of the run."""
+        if any(error.args == (name,) for name in {*graph.edata} - {*self.edge_names}):
+            raise CellError(
+                f"the DGL functions of {type(self).__name__} read edge data {error}, which are not "
+                f"in its edge_names, {self.edge_names}"
+            ) from error
 
     def _replaces_functions(self) -> bool:
         """Whether a method for the DGL functions is overridden, and its counterpart is not."""

@@ -15,6 +15,7 @@ from torch.nn.modules.module import (
 from torch.nn.utils import parametrize, prune
 
 from graphsent import cells
+from graphsent.cells.errors import CellError
 
 ENGINES = ["levels", "dgl"]
 STRUCTURE = join([bottom_up(shape) for shape in (chain_shape(4), chain_shape(0), perfect_shape(2))])
@@ -87,6 +88,28 @@ def test_another_message_function(kind):
         return {**messages, "h": 0.5 * messages["h"]}
 
     assert_inner_nodes_alone_differ(*subclass(kind, message_func=message_func))
+
+
+class Edges(cells.ChildSumTreeLSTM):
+    """A Tree-LSTM over the states of children times a number on the edge."""
+
+    def message_func(self, edges):
+        return {name: edges.src[name] * edges.data["weight"] for name in self.state_names}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_message_function_that_reads_edge_data(engine):
+    graph, cell = STRUCTURE.graph(), built(Edges)
+    feat = torch.randn(STRUCTURE.num_nodes, IN_FEATS, dtype=torch.float64)
+    with pytest.raises(KeyError, match="weight"):
+        cell(graph, feat, engine=engine)
+    graph.edata["weight"] = torch.ones(graph.num_edges(), 1, dtype=torch.float64)
+    with pytest.raises(CellError, match=r"Edges read edge data 'weight', .* edge_names, \(\)"):
+        cell(graph, feat, engine=engine)
+    cell.edge_names = ("weight",)
+    plain = cells.ChildSumTreeLSTM(IN_FEATS, HIDDEN_FEATS).double()
+    plain.load_state_dict(cell.state_dict())
+    torch.testing.assert_close(cell(graph, feat, engine=engine), plain(graph, feat))
 
 
 @each_kind
