@@ -68,7 +68,7 @@ def test_the_cells_are_short_and_those_of_the_benchmark(files, repository):
     ours = definitions((files / "my_cells.py").read_text())
     benchmark = repository / "benchmarks" / "users_cells.py"
     theirs = definitions(benchmark.read_text(encoding="utf-8"))
-    others = {"Formula", "TensorNetwork"}
+    others = {"Formula", "Relations", "TensorNetwork", "WeightedSum"}
     assert ours.keys() == {"lstm", "Nary", "Attentive", "GatedSum", *others}
     for name in ours.keys() - others:
         assert theirs[name][0] == ours[name][0]
@@ -143,6 +143,43 @@ def test_formulas_have_their_values(cells, engine):
     values = cell(graph, numbers[:, None], engine=engine)
     assert values[:, 0].tolist() == [2, 3, 6, 4, 10]
     assert cell.explain(graph).way in ("compiled", "traced")
+
+
+EDGES = ([1, 0, 1, 2, 3], [2, 2, 3, 4, 4])
+
+
+@pytest.mark.parametrize("engine", ["levels", "dgl"])
+def test_each_type_of_edges_has_its_matrix(cells, engine):
+    cell, graph = cells.Relations(*SIZES).double(), dgl.graph(EDGES)
+    graph.edata["child_index"] = torch.tensor([1, 0, 1, 0, 1])
+    graph.edata["kind"] = torch.tensor([0, 1, 1, 1, 0])
+    x = cell.W(feat := torch.randn(5, SIZES[0], dtype=torch.float64))
+    h = [torch.tanh(x[0]), torch.tanh(x[1])]
+    h.append(torch.tanh(x[2] + cell.U(h[1]) + cell.V(h[0])))
+    h.append(torch.tanh(x[3] + cell.V(h[1])))
+    h.append(torch.tanh(x[4] + cell.V(h[2]) + cell.U(h[3])))
+    found = cell(graph, feat, engine=engine)
+    torch.testing.assert_close(found, torch.stack(h), rtol=0, atol=1e-12)
+    assert cell.explain(graph).way in ("compiled", "traced")
+
+
+@pytest.mark.parametrize("engine", ["levels", "dgl"])
+def test_messages_with_the_data_of_edges(cells, engine):
+    cell, graph = cells.WeightedSum(*SIZES).double(), dgl.graph(EDGES)
+    weight = graph.edata["weight"] = torch.randn(5, 1, dtype=torch.float64)
+    feat, zeros = torch.randn(5, SIZES[0], dtype=torch.float64), torch.zeros(SIZES[1]).double()
+
+    def gru(node, *messages):
+        gated = [torch.sigmoid(cell.gate(h)) * cell.map(h) for h in messages]
+        return cell.gru(feat[node], sum(gated, zeros))
+
+    h = [gru(0), gru(1)]
+    h.append(gru(2, weight[0] * h[1], weight[1] * h[0]))
+    h.append(gru(3, weight[2] * h[1]))
+    h.append(gru(4, weight[3] * h[2], weight[4] * h[3]))
+    found = cell(graph, feat, engine=engine)
+    torch.testing.assert_close(found, torch.stack(h), rtol=0, atol=1e-12)
+    assert cell.explain(graph).way == "functions"
 
 
 class ByNames(TreeCell):
