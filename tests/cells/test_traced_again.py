@@ -330,6 +330,20 @@ def test_changes_after_which_a_cell_is_traced_again(name, monkeypatch):
     assert_same(cell)
 
 
+def test_training_and_evaluation_take_turns():
+    """Each is traced once, however often they alternate, and again after a change."""
+    of = {"of": lambda self, h: (self.factor if self.training else 3.0) * h, "factor": 2.0}
+    cell = type("Mine", (Cell,), of)()
+    for cell.factor in (2.0, 4.0):
+        traced = []
+        for training in (True, False) * 2:
+            assert_same(cell.train(training))
+            traced.append(recurrence_of(cell, torch.float64))
+        assert [each is first for each in traced for first in traced[:2]] == [
+            *(True, False, False, True) * 2
+        ]
+
+
 @needs_compiler
 def test_a_module_of_ones_own_as_an_attribute():
     cell = type("Mine", (Cell,), {"of": lambda self, h: self.settings.factor * h})()

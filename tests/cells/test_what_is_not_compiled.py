@@ -86,6 +86,15 @@ def test_a_long_chain_of_objects():
     torch.testing.assert_close(cell(graph, feat), cell(graph, feat, engine="dgl"))
 
 
+def test_a_large_array():
+    cell = type("Mine", (Cell,), {"of": lambda self, h: float(self.rows[0, 0]) * h})()
+    cell.rows = np.ones((20_000, 100))  # comparing it would take longer than most calls
+    assert "arrays that are too large" in cell.explain(tree(20, 3)).reason
+    assert_same(cell)
+    cell.rows[:] = 3.0
+    assert_same(cell)
+
+
 @needs_compiler
 def test_an_attribute_that_changes_in_every_step(monkeypatch):
     monkeypatch.setattr(recurrence, "_MOST_COMPILED", 2)

@@ -42,8 +42,13 @@ _NOT_SEEN = {  # functions that a symbol cannot answer for, nor refuse
 _OF_MODULES = frozenset(vars(nn.Module()))
 _ATTRIBUTES_OF_LINEAR = len(vars(nn.Linear(1, 1)))  # unless attributes were added
 _CHANGES = "it changes attributes, variables or random generators"
-_TOO_MANY = "its attributes, or variables that it reads, refer to too many objects to be watched"
-_known: weakref.WeakKeyDictionary[nn.Module, _Cached] = weakref.WeakKeyDictionary()
+_TOO_MANY = (
+    "its attributes, or variables that it reads, refer to too many objects, or to arrays that are "
+    "too large, to be watched"
+)
+_known: weakref.WeakKeyDictionary[nn.Module, dict[bool, _Cached]] = weakref.WeakKeyDictionary()
+"""By cell and whether it is in training: a program may alternate between training and evaluation in
+every step."""
 
 
 class _Cached(NamedTuple):
@@ -64,13 +69,15 @@ def recurrence_of(
 ) -> Recurrence | str:
     """The recurrence of a cell, or why it cannot be traced.
 
-    It is traced once, and again when the cell has changed: attributes of the cell or its modules,
-    tied parameters, or other variables that its functions read. ``dtype`` is that of parameters,
+    It is traced once for training and once for evaluation, and again when the cell has changed:
+    attributes of the cell or its modules, tied parameters, or other variables that its functions
+    read. ``dtype`` is that of parameters,
     ``extra_widths`` are those of the inputs after x, and ``num_slots`` is None if predecessors are
     unordered.
     """
     signature = dtype, tuple(extra_widths), num_slots
-    known = _known.get(cell)
+    modes = _known.setdefault(cell, {})
+    known = modes.get(cell.training)
     if known is not None and known.recurrence in (_CHANGES, _TOO_MANY):  # for good
         return known.recurrence
     try:
@@ -84,12 +91,12 @@ def recurrence_of(
             changed = [*_facts(cell), signature] != facts or facts_of(variables) != outside
             if changed and not isinstance(traced, str):
                 traced = _CHANGES
-            sources = set() if known is None else known.sources
+            sources = next((each.sources for each in modes.values()), set())
             if not isinstance(traced, str):
                 traced.sources = sources
-            known = _known[cell] = _Cached(facts, variables, outside, traced, sources)
+            known = modes[cell.training] = _Cached(facts, variables, outside, traced, sources)
     except (TooManyParts, RecursionError):
-        known = _known[cell] = _Cached([], [], [], _TOO_MANY, set())
+        known = modes[cell.training] = _Cached([], [], [], _TOO_MANY, set())
     return known.recurrence
 
 

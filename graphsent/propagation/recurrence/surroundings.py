@@ -46,6 +46,8 @@ _MOST = 5000
 """With more parts than this, a value cannot be watched: it would take 10 ms of each call."""
 _OF_CLASSES = (*_PLAIN, *_MANY, np.ndarray, MemberDescriptorType)
 _LIBRARIES = ("builtins", "collections", "dgl", "torch", "numpy", __name__.partition(".")[0])
+_BYTES = 2048
+"""As long as a part takes so many bytes of an array."""
 Variable = Callable[[], Any]
 """A variable outside the cell, as a function that returns its current value."""
 
@@ -105,6 +107,7 @@ def fact(value: Any, walked: _Walked | None = None) -> Any:
     if isinstance(value, _MANY) and (len(value) > _LONG or value is _BUILTINS):
         return _Same(value), len(value)
     if isinstance(value, np.ndarray):
+        walked.take(value.nbytes // _BYTES)
         return value.dtype, value.shape, value.tobytes()
     if isinstance(value, _OF_BYTES):  # also in multiprocessing.Value
         return bytes(value)
