@@ -17,6 +17,7 @@ from graphsent.testing import check_cell, example_graphs
 
 MOST_LINES = 15
 SIZES = (3, 4)
+EDGES = ([1, 0, 1, 2, 3], [2, 2, 3, 4, 4])
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +69,7 @@ def test_the_cells_are_short_and_those_of_the_benchmark(files, repository):
     ours = definitions((files / "my_cells.py").read_text())
     benchmark = repository / "benchmarks" / "users_cells.py"
     theirs = definitions(benchmark.read_text(encoding="utf-8"))
-    others = {"Formula", "Relations", "TensorNetwork", "WeightedSum"}
+    others = {"Formula", "Relations", "Scaled", "TensorNetwork", "WeightedSum"}
     assert ours.keys() == {"lstm", "Nary", "Attentive", "GatedSum", *others}
     for name in ours.keys() - others:
         assert theirs[name][0] == ours[name][0]
@@ -145,7 +146,17 @@ def test_formulas_have_their_values(cells, engine):
     assert cell.explain(graph).way in ("compiled", "traced")
 
 
-EDGES = ([1, 0, 1, 2, 3], [2, 2, 3, 4, 4])
+@pytest.mark.parametrize("engine", ["levels", "dgl"])
+def test_an_argument_of_each_call(cells, engine):
+    cell, plain = cells.Scaled(*SIZES).double(), cells.GatedSum(*SIZES).double()
+    plain.load_state_dict(cell.state_dict())
+    graph, feat = dgl.graph(EDGES), torch.randn(5, SIZES[0], dtype=torch.float64)
+    scale = torch.randn(5, 1, dtype=torch.float64, requires_grad=True)
+    found, expected = cell(graph, feat, scale, engine=engine), plain(graph, feat * scale)
+    gradients = [torch.autograd.grad(h.square().sum(), scale) for h in (found, expected)]
+    torch.testing.assert_close(found, expected, rtol=0, atol=1e-12)
+    torch.testing.assert_close(*gradients, rtol=0, atol=1e-12)
+    assert cell.explain(graph, scale=scale).way in ("compiled", "traced")
 
 
 @pytest.mark.parametrize("engine", ["levels", "dgl"])
