@@ -7,11 +7,24 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd import Function
 
 from graphsent.propagation.errors import PropagationError
 from graphsent.propagation.untraced import untraced
 
 _functorch: Any = torch._C._functorch  # pyright: ignore[reportAttributeAccessIssue]
+
+
+class ReverseMode(Function):
+    """Base class of autograd functions that have no forward mode."""
+
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Any) -> Any:
+        """Raises a PropagationError: torch's own asks the user to implement this method."""
+        raise PropagationError(
+            "expected gradients in reverse mode, got tensors of torch.autograd.forward_ad: cells "
+            'with engine="dgl" and dgl.prop_nodes_topo have forward mode'
+        )
 
 
 @untraced

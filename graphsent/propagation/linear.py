@@ -7,13 +7,12 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd import Function
 from torch.nn import functional
 
 from graphsent.kernels.library import contiguous, kernels_for, loaded_kernels, threads_for
 from graphsent.kernels.structures import Linear
 from graphsent.propagation.autocast import autocast_enabled
-from graphsent.propagation.gradients import save, saved
+from graphsent.propagation.gradients import ReverseMode, save, saved
 from graphsent.propagation.memory import empty
 from graphsent.propagation.untraced import untraced
 
@@ -44,7 +43,7 @@ def linear(rows: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     return functional.linear(rows, weight, bias)
 
 
-class _Linear(Function):
+class _Linear(ReverseMode):
     @staticmethod
     def forward(ctx: Any, rows: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         # Like torch, save only what the gradients need: the rest may be freed or changed in place.

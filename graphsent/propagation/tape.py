@@ -12,9 +12,8 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd import Function
 
-from graphsent.propagation.gradients import check_not_batched
+from graphsent.propagation.gradients import ReverseMode, check_not_batched
 from graphsent.propagation.untraced import untraced
 
 Rows = slice | Tensor
@@ -105,7 +104,7 @@ def _token(like: Tensor) -> Tensor:
     return like.new_empty(0, dtype=torch.float32)
 
 
-class _Read(Function):
+class _Read(ReverseMode):
     @staticmethod
     def forward(ctx: Any, buffer: Buffer, rows: Rows, token: Tensor) -> tuple[Tensor, Tensor]:
         ctx.buffer, ctx.rows = buffer, rows
@@ -123,7 +122,7 @@ class _Read(Function):
         return None, None, _token(ctx.buffer.values) if token is None else token
 
 
-class _Write(Function):
+class _Write(ReverseMode):
     """Overwrites some rows of a buffer; with None, its values are those it was made from."""
 
     @staticmethod

@@ -232,5 +232,5 @@ def test_forward_mode_gradients_of_parameters_are_not_lost(way, name, gradients)
     arguments = STRUCTURE.graph(), rows(STRUCTURE.num_nodes).detach()
     with forward_ad.dual_level(), torch.set_grad_enabled(gradients):
         given = {"U.weight": forward_ad.make_dual(weight, torch.ones_like(weight))}
-        with pytest.raises(NotImplementedError, match="jvp"):
+        with pytest.raises(PropagationError, match="expected gradients in reverse mode"):
             torch.func.functional_call(cell, given, arguments, {"engine": engine})

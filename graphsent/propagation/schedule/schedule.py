@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from torch import Tensor
-from torch.autograd import Function
 
 from graphsent._derived import Unchanging, notes_of
 from graphsent._dgl import dgl
@@ -24,7 +23,7 @@ from graphsent.errors import DataError
 from graphsent.graphs.levels import levels_of
 from graphsent.graphs.notes import edge_ends
 from graphsent.propagation.errors import PropagationError
-from graphsent.propagation.gradients import check_not_batched
+from graphsent.propagation.gradients import ReverseMode, check_not_batched
 from graphsent.propagation.memory import empty
 
 
@@ -151,7 +150,7 @@ class Schedule(Unchanging):
         return Schedule, (self.ends, self.degrees, self.packed, self.num_edges)
 
 
-class _Permute(Function):
+class _Permute(ReverseMode):
     @staticmethod
     def forward(ctx: Any, rows: Tensor, order: Tensor, inverse: Tensor) -> Tensor:
         ctx.save_for_backward(order, inverse)

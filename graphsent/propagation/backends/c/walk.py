@@ -8,13 +8,12 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd import Function
 
 from graphsent.kernels.library import contiguous, needs_gradients, threads_for
 from graphsent.kernels.structures import Linear, Walk, address_of
 from graphsent.propagation.backends.levels import plain_gradients
 from graphsent.propagation.backends.plan import Given, Plan
-from graphsent.propagation.gradients import check_not_batched, save, saved
+from graphsent.propagation.gradients import ReverseMode, check_not_batched, save, saved
 from graphsent.propagation.memory import empty
 from graphsent.propagation.untraced import untraced
 
@@ -76,7 +75,7 @@ class _Call:
         self.plan.library.recurrence_sizes(ctypes.byref(self.walk), backward)
 
 
-class _Generated(Function):
+class _Generated(ReverseMode):
     @staticmethod
     def forward(ctx: Any, plan: Plan, keep: bool, *tensors: Tensor) -> tuple[Tensor, ...]:
         given, like = plan.divided(tensors), tensors[0]

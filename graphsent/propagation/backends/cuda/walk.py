@@ -13,13 +13,12 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd import Function
 
 from graphsent.kernels.library import contiguous, needs_gradients
 from graphsent.propagation.backends.c.layout import EDGE, NODE, SOURCE
 from graphsent.propagation.backends.levels import plain_gradients, run_traced
 from graphsent.propagation.backends.plan import Given, Plan
-from graphsent.propagation.gradients import check_not_batched, save, saved
+from graphsent.propagation.gradients import ReverseMode, check_not_batched, save, saved
 from graphsent.propagation.recurrence.expressions import Domain, Term, Value
 from graphsent.propagation.untraced import untraced
 
@@ -206,7 +205,7 @@ def _packed(counts: Mapping[str, int], values: Mapping[str, Any]) -> ctypes.Arra
     return (ctypes.c_int64 * len(numbers))(*numbers)
 
 
-class _Generated(Function):
+class _Generated(ReverseMode):
     @staticmethod
     def forward(ctx: Any, plan: Plan, keep: bool, *tensors: Tensor) -> tuple[Tensor, ...]:
         given = plan.divided(tensors)
