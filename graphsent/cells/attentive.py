@@ -28,9 +28,9 @@ class ChildAttention(nn.Module):
     With ``static=True``, q is a parameter, the same for all nodes.
 
     Args:
-        hidden_feats: size of the children's states.
-        attention_feats: size of q.
-        static: whether q is a parameter; otherwise it is an argument of each call.
+        hidden_feats: Size of the children's states.
+        attention_feats: Size of q.
+        static: Whether q is a parameter; otherwise it is an argument of each call.
     """
 
     def __init__(self, hidden_feats: int, attention_feats: int, *, static: bool) -> None:
@@ -63,7 +63,7 @@ class ChildAttention(nn.Module):
         """Attention weights of the children, (num_nodes, num_children).
 
         Args:
-            h: states of the children, (num_nodes, num_children, hidden_feats).
+            h: States of the children, (num_nodes, num_children, hidden_feats).
             query: :math:`W_a q` per node, (num_nodes, hidden_feats); by default, of the parameter.
         """
         query = self.query() if query is None else query.unsqueeze(1)
@@ -73,8 +73,8 @@ class ChildAttention(nn.Module):
         """Attention weights per edge, (num_edges,); they sum to one over the edges to a node.
 
         Args:
-            graph: the graph, with edges from child to parent.
-            h: final states of all nodes, (num_nodes, hidden_feats).
+            graph: The graph, with edges from child to parent.
+            h: Final states of all nodes, (num_nodes, hidden_feats).
             query: :math:`W_a q` per node, (num_nodes, hidden_feats); by default, of the parameter.
         """
         children, parents = (nodes.long().to(h.device) for nodes in graph.edges())
@@ -156,8 +156,8 @@ class AttentiveCell(TreeCell):
             requested: ``c``, the attention weights.
 
         Raises:
-            CellError: as in :meth:`TreeCell.forward`, or if ``query`` does not fit the cell.
-            PropagationError: as in :meth:`TreeCell.forward`.
+            CellError: As in :meth:`TreeCell.forward`, or if ``query`` does not fit the cell.
+            PropagationError: As in :meth:`TreeCell.forward`.
         """
         self.check_call(graph, feat, return_cell)
         results = self.run(
@@ -206,13 +206,13 @@ class AttentiveTreeLSTM(AttentiveCell, PooledTreeLSTM):
     u, f, in this order, those of ``U`` to i, o, u.
 
     Args:
-        in_feats: size of the inputs.
-        hidden_feats: size of h and c.
+        in_feats: Size of the inputs.
+        hidden_feats: Size of h and c.
         attention: ``"static"`` or ``"dynamic"``.
-        attention_feats: size of q; ``hidden_feats`` by default.
+        attention_feats: Size of q; ``hidden_feats`` by default.
         memory: ``"per_child"``, ``"attended"`` or ``"both"``.
-        gate_output: whether there is an output gate; otherwise :math:`h = \tanh(c)`.
-        forget_bias: initial value of :math:`b_f`; other biases are initialized to zero.
+        gate_output: Whether there is an output gate; otherwise :math:`h = \tanh(c)`.
+        forget_bias: Initial value of :math:`b_f`; other biases are initialized to zero.
 
     Shapes:
         - ``feat``: (num_nodes, in_feats)
@@ -288,10 +288,10 @@ class AttentiveTreeGRU(AttentiveCell, PooledTreeGRU):
     at all nodes. The rows of ``W`` belong to r, z and the candidate, in this order.
 
     Args:
-        in_feats: size of the inputs.
-        hidden_feats: size of h.
+        in_feats: Size of the inputs.
+        hidden_feats: Size of h.
         attention: ``"static"`` or ``"dynamic"``.
-        attention_feats: size of q; ``hidden_feats`` by default.
+        attention_feats: Size of q; ``hidden_feats`` by default.
         reset: ``"per_child"``, the equations above, or ``"literal"``.
 
     Shapes:

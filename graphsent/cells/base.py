@@ -56,7 +56,7 @@ class Explanation(NamedTuple):
         way: ``"compiled"``: generated C, one call for all levels; ``"traced"``: the traced
             operations in torch, level by level; ``"levels"``: ``combine``, level by level;
             ``"functions"``: the cell's own DGL functions, level by level.
-        reason: what it runs, or why no faster way is available.
+        reason: What it runs, or why no faster way is available.
     """
 
     way: str
@@ -89,11 +89,11 @@ class TreeCell(CellModule):
     a subclass overrides one of them, every engine calls it.
 
     Attributes:
-        state_names: node data that hold the parts of the state, ``h`` first.
-        input_names: node data passed to :meth:`start` and :meth:`combine`, in this order.
-        edge_names: edge data that the message function reads; a run leaves out all others.
-        inner_input: whether nodes with predecessors have inputs.
-        no_initial_state: why the cell takes no initial states; empty if it does.
+        state_names: Node data that hold the parts of the state, ``h`` first.
+        input_names: Node data passed to :meth:`start` and :meth:`combine`, in this order.
+        edge_names: Edge data that the message function reads; a run leaves out all others.
+        inner_input: Whether nodes with predecessors have inputs.
+        no_initial_state: Why the cell takes no initial states; empty if it does.
     """
 
     state_names: tuple[str, ...] = ("h", "c")
@@ -152,8 +152,8 @@ class TreeCell(CellModule):
         """The predecessors' states as ``combine`` takes them.
 
         Args:
-            messages: parts of the states, (nodes, edges, hidden_feats), in mailbox order.
-            slots: slots of the messages, (nodes, edges), in cells with slots.
+            messages: Parts of the states, (nodes, edges, hidden_feats), in mailbox order.
+            slots: Slots of the messages, (nodes, edges), in cells with slots.
         """
         return messages
 
@@ -211,7 +211,7 @@ class TreeCell(CellModule):
         """The parts of an initial state, each of the shape, dtype and device of ``like``.
 
         Raises:
-            CellError: if the cell takes none, or they do not fit.
+            CellError: If the cell takes none, or they do not fit.
         """
         names = self.state_names
         if self.no_initial_state:
@@ -246,17 +246,17 @@ class TreeCell(CellModule):
         """The node data that the three DGL functions read.
 
         Args:
-            graph: graph of ``num_nodes`` nodes.
-            feat: inputs of all nodes, (num_nodes, in_feats).
-            initial_state: as in :meth:`forward`.
-            **extra: further arguments of the cell, such as ``query``.
+            graph: Graph of ``num_nodes`` nodes.
+            feat: Inputs of all nodes, (num_nodes, in_feats).
+            initial_state: As in :meth:`forward`.
+            **extra: Further arguments of the cell, such as ``query``.
 
         Returns:
             Node data by name, each with ``num_nodes`` rows.
 
         Raises:
-            CellError: if graph, features or initial state do not fit the cell.
-            PropagationError: if the graph has a cycle.
+            CellError: If graph, features or initial state do not fit the cell.
+            PropagationError: If the graph has a cycle.
         """
         self.check_call(graph, feat)
         return self.prepare(graph, feat, initial_state, **extra)
@@ -350,24 +350,24 @@ class TreeCell(CellModule):
         """Runs the recursion over a graph, without modifying the graph.
 
         Args:
-            graph: one tree or a batch, with edges from predecessor to successor.
-            feat: inputs of all nodes, (num_nodes, in_feats). Rows of nodes that have no input in
+            graph: One tree or a batch, with edges from predecessor to successor.
+            feat: Inputs of all nodes, (num_nodes, in_feats). Rows of nodes that have no input in
                 this cell are ignored.
-            initial_state: state of an additional predecessor of each node without incoming edges,
+            initial_state: State of an additional predecessor of each node without incoming edges,
                 its only child, in slot 0: ``h``, or ``(h, c)`` in cells with a memory, each
                 (num_nodes, hidden_feats). Rows of other nodes are ignored. By default such nodes
                 have no predecessor.
-            return_cell: whether to return all parts of the state, not only ``h``.
-            engine: one of :data:`graphsent.propagation.ENGINES`.
+            return_cell: Whether to return all parts of the state, not only ``h``.
+            engine: One of :data:`graphsent.propagation.ENGINES`.
 
         Returns:
             ``h`` of shape (num_nodes, hidden_feats) in the node order of the graph; with
             ``return_cell`` a tuple of all parts of the state, by default ``(h, c)``.
 
         Raises:
-            CellError: if graph, features or initial state do not fit the cell, or if there are no
+            CellError: If graph, features or initial state do not fit the cell, or if there are no
                 other parts of the state for ``return_cell``.
-            PropagationError: if the graph has a cycle, or the engine is unknown.
+            PropagationError: If the graph has a cycle, or the engine is unknown.
         """
         self.check_call(graph, feat, return_cell)
         state = self.run(graph, feat, initial_state, return_cell=return_cell, engine=engine)
@@ -418,13 +418,13 @@ class TreeCell(CellModule):
         """How the cell runs over a graph, and why not in a faster way.
 
         Args:
-            graph: as in :meth:`forward`; inputs are assumed to have the parameters' dtype and
+            graph: As in :meth:`forward`; inputs are assumed to have the parameters' dtype and
                 device, without parameters float32 on the CPU.
-            **extra: further arguments of the cell, such as ``query``.
+            **extra: Further arguments of the cell, such as ``query``.
 
         Raises:
-            CellError: if the graph does not fit the cell.
-            PropagationError: if it has a cycle.
+            CellError: If the graph does not fit the cell.
+            PropagationError: If it has a cycle.
         """
         check_names(self)
         check_graph(graph)

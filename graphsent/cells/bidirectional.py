@@ -33,15 +33,15 @@ class BiTreeLSTM(CellModule):
     At 300 / 150 there are 1,216,650 parameters.
 
     Args:
-        in_feats: size of the inputs.
-        hidden_feats: size of h and c of each pass.
-        lexicalized: whether inner nodes have head words.
-        leaf_peephole: see :class:`LexicalizedTreeLSTM`.
-        td_share_input: see :class:`TopDownTreeLSTM`.
+        in_feats: Size of the inputs.
+        hidden_feats: Size of h and c of each pass.
+        lexicalized: Whether inner nodes have head words.
+        leaf_peephole: See :class:`LexicalizedTreeLSTM`.
+        td_share_input: See :class:`TopDownTreeLSTM`.
         td_root: ``"zero"``, no state before the root, or ``"bu_root"``.
 
     Raises:
-        CellError: if a size is less than 1, or ``td_root`` is unknown.
+        CellError: If a size is less than 1, or ``td_root`` is unknown.
 
     Shapes:
         - ``feat``: (num_nodes, in_feats)

@@ -32,7 +32,7 @@ class HeadLexicalizer(SlottedCell):
     any acyclic graph whose nodes have two predecessors or none.
 
     Args:
-        in_feats: size of the inputs, and of the head words.
+        in_feats: Size of the inputs, and of the head words.
 
     Shapes:
         - ``feat``, x: (num_nodes, in_feats)
@@ -104,8 +104,8 @@ class HeadLexicalizer(SlottedCell):
         """The share of each child in its parent's head word: z of left, 1 - z of right children.
 
         Args:
-            graph: the graph, with edges from child to parent.
-            words: head words of all nodes, (num_nodes, in_feats), as the cell returns them.
+            graph: The graph, with edges from child to parent.
+            words: Head words of all nodes, (num_nodes, in_feats), as the cell returns them.
 
         Returns:
             The shares per edge and dimension, (num_edges, in_feats).
@@ -151,10 +151,10 @@ class LexicalizedTreeLSTM(SlottedCell):
     successors.
 
     Args:
-        in_feats: size of the inputs.
-        hidden_feats: size of h and c.
-        lexicalized: whether inner nodes have head words.
-        leaf_peephole: whether leaves have :math:`V_o c`, too.
+        in_feats: Size of the inputs.
+        hidden_feats: Size of h and c.
+        lexicalized: Whether inner nodes have head words.
+        leaf_peephole: Whether leaves have :math:`V_o c`, too.
 
     Shapes:
         - ``feat``: (num_nodes, in_feats)
@@ -233,9 +233,9 @@ class LexicalizedTreeLSTM(SlottedCell):
             requested: ``c``, the head weights.
 
         Raises:
-            CellError: as in :meth:`TreeCell.forward`, or if head weights are requested with
+            CellError: As in :meth:`TreeCell.forward`, or if head weights are requested with
                 ``lexicalized=False``.
-            PropagationError: as in :meth:`TreeCell.forward`.
+            PropagationError: As in :meth:`TreeCell.forward`.
         """
         self.check_call(graph, feat, return_cell)
         words = self.words(graph, feat, engine)

@@ -15,8 +15,8 @@ class CellModule(nn.Module):
     """Base class of modules that take a graph: ``torch.compile`` leaves out their ``forward``.
 
     Attributes:
-        in_feats: size of the inputs.
-        hidden_feats: size of each part of a state.
+        in_feats: Size of the inputs.
+        hidden_feats: Size of each part of a state.
     """
 
     in_feats: int

@@ -27,8 +27,8 @@ class RecursiveCell(SlottedCell):
     The columns of ``U`` belong to :math:`h_1, \dots, h_N`. The graph may be any acyclic graph.
 
     Args:
-        in_feats: size of the inputs.
-        hidden_feats: size of h.
+        in_feats: Size of the inputs.
+        hidden_feats: Size of h.
         num_children: N.
 
     Shapes:

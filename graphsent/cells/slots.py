@@ -29,11 +29,11 @@ class SlottedCell(TreeCell):
     empty slot holds zeros.
 
     Attributes:
-        slot_name: name of the edge data, ``child_index`` by default.
-        needs_slots: whether the graph must have these edge data.
-        predecessors: what predecessors are called in errors.
-        remedy: advice for nodes with too many of them, the end of an error.
-        max_degree: the largest number of predecessors of a node, by default ``num_slots``.
+        slot_name: Name of the edge data, ``child_index`` by default.
+        needs_slots: Whether the graph must have these edge data.
+        predecessors: What predecessors are called in errors.
+        remedy: Advice for nodes with too many of them, the end of an error.
+        max_degree: The largest number of predecessors of a node, by default ``num_slots``.
     """
 
     slot_name: str = CHILD_INDEX

@@ -40,9 +40,9 @@ class TopDownTreeLSTM(SlottedCell):
     before those for R. At 300 / 150 there are 473,100 parameters (676,200 if not shared).
 
     Args:
-        in_feats: size of the inputs.
-        hidden_feats: size of h and c.
-        td_share_input: whether left and right children share W, :math:`V_o` and b.
+        in_feats: Size of the inputs.
+        hidden_feats: Size of h and c.
+        td_share_input: Whether left and right children share W, :math:`V_o` and b.
 
     Shapes:
         - ``feat``: (num_nodes, in_feats)

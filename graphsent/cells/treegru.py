@@ -76,8 +76,8 @@ class ChildSumTreeGRU(PooledTreeGRU):
     and the candidate, in this order.
 
     Args:
-        in_feats: size of the inputs.
-        hidden_feats: size of h.
+        in_feats: Size of the inputs.
+        hidden_feats: Size of h.
         reset: ``"per_child"``, the equations above, or ``"literal"``.
 
     Shapes:

@@ -22,10 +22,10 @@ def lstm_state(
         c = \sigma(i) * \tanh(u) + \mathrm{forgotten}, \qquad h = \sigma(o) * \tanh(c)
 
     Args:
-        update: pre-activations i, o, u, concatenated, (..., 3 * hidden_feats); without an output
+        update: Pre-activations i, o, u, concatenated, (..., 3 * hidden_feats); without an output
             gate i, u.
-        forgotten: the predecessors' memory after the forget gates, (..., hidden_feats).
-        gate_output: whether there is an output gate; otherwise :math:`h = \tanh(c)`.
+        forgotten: The predecessors' memory after the forget gates, (..., hidden_feats).
+        gate_output: Whether there is an output gate; otherwise :math:`h = \tanh(c)`.
     """
     parts = update.chunk(3 if gate_output else 2, -1)
     c = torch.sigmoid(parts[0]) * torch.tanh(parts[-1])
@@ -94,11 +94,11 @@ class ChildSumTreeLSTM(PooledTreeLSTM):
     202,950 at 300 / 150 (203,400).
 
     Args:
-        in_feats: size of the inputs.
-        hidden_feats: size of h and c.
-        gate_output: whether there is an output gate; otherwise :math:`h = \tanh(c)`, as in the
+        in_feats: Size of the inputs.
+        hidden_feats: Size of h and c.
+        gate_output: Whether there is an output gate; otherwise :math:`h = \tanh(c)`, as in the
             authors' relatedness models.
-        forget_bias: initial value of :math:`b_f`; other biases are initialized to zero.
+        forget_bias: Initial value of :math:`b_f`; other biases are initialized to zero.
 
     Shapes:
         - ``feat``: (num_nodes, in_feats)
@@ -165,13 +165,13 @@ class NaryTreeLSTM(SlottedCell):
     gate 204,622 at 300 / 142 (205,190).
 
     Args:
-        in_feats: size of the inputs.
-        hidden_feats: size of h and c.
+        in_feats: Size of the inputs.
+        hidden_feats: Size of h and c.
         num_children: N.
         leaf: ``"gated"``, the equations above, or ``"affine"``.
-        gate_output: whether there is an output gate; otherwise :math:`h = \tanh(c)`, as in the
+        gate_output: Whether there is an output gate; otherwise :math:`h = \tanh(c)`, as in the
             authors' relatedness models.
-        forget_bias: initial bias of the forget gates; other biases are initialized to zero.
+        forget_bias: Initial bias of the forget gates; other biases are initialized to zero.
 
     Shapes:
         - ``feat``: (num_nodes, in_feats)

@@ -27,8 +27,8 @@ class GatedEncoder(nn.Module):
     The rows of ``W`` belong to i, o, u: 90,300 parameters at 300 / 100.
 
     Args:
-        in_feats: size of the word vectors.
-        hidden_feats: size of h and c.
+        in_feats: Size of the word vectors.
+        hidden_feats: Size of h and c.
     """
 
     def __init__(self, in_feats: int, hidden_feats: int) -> None:
@@ -61,7 +61,7 @@ class GatedCompositor(nn.Module):
     60,300 parameters at 100.
 
     Args:
-        hidden_feats: size of h and c.
+        hidden_feats: Size of h and c.
     """
 
     def __init__(self, hidden_feats: int) -> None:
@@ -102,15 +102,15 @@ class TreeNet(SlottedCell):
     ones have 150,600 parameters.
 
     Args:
-        in_feats: size of the word vectors.
-        hidden_feats: size of h and c.
-        encoder: module, (num_nodes, in_feats) -> state; :class:`GatedEncoder` by default.
-        compositor: module, (state of child, state of sibling) -> state;
+        in_feats: Size of the word vectors.
+        hidden_feats: Size of h and c.
+        encoder: Module, (num_nodes, in_feats) -> state; :class:`GatedEncoder` by default.
+        compositor: Module, (state of child, state of sibling) -> state;
             :class:`GatedCompositor` by default.
-        memory: whether states are pairs (h, c).
+        memory: Whether states are pairs (h, c).
 
     Raises:
-        CellError: if ``memory=False`` without both an encoder and a compositor.
+        CellError: If ``memory=False`` without both an encoder and a compositor.
 
     Shapes:
         - ``feat``: (num_nodes, in_feats)

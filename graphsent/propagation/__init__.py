@@ -36,7 +36,7 @@ def resolve_engine(engine: str) -> str:
     """Resolves ``"auto"``, and checks the name of an engine.
 
     Raises:
-        PropagationError: if there is no engine of this name; the message lists the valid names.
+        PropagationError: If there is no engine of this name; the message lists the valid names.
     """
     if engine not in ENGINES:
         valid = ", ".join(repr(name) for name in ENGINES)

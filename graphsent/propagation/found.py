@@ -21,10 +21,10 @@ class Found(NamedTuple):
     """A recurrence, ready to run.
 
     Attributes:
-        recurrence: traced from the cell.
-        library: its compiled code, or why there is none.
-        parameters: parameters and buffers by name.
-        dtype: their dtype, in which compiled code computes.
+        recurrence: Traced from the cell.
+        library: Its compiled code, or why there is none.
+        parameters: Parameters and buffers by name.
+        dtype: Their dtype, in which compiled code computes.
     """
 
     recurrence: Recurrence

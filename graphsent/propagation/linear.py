@@ -27,7 +27,7 @@ def linear(rows: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     Args:
         rows: x, (num_rows, in_feats).
         weight: W, (out_feats, in_feats).
-        bias: b, (out_feats,); zero by default.
+        bias: B, (out_feats,); zero by default.
 
     Returns:
         (num_rows, out_feats).

@@ -49,12 +49,12 @@ class _Projected(NamedTuple):
     """Projected inputs.
 
     Attributes:
-        leaves: inputs of ``start``, one row per leaf by ordinal, or a deferred product that yields
+        leaves: Inputs of ``start``, one row per leaf by ordinal, or a deferred product that yields
             them.
         shared: (num_leaves,) the row of each node in ``leaves``, if nodes share rows.
-        inner: inputs of ``combine``, one row per other node, or one row (size,) for all of them.
+        inner: Inputs of ``combine``, one row per other node, or one row (size,) for all of them.
         inner_rows: (num_inner,) the row of each node in ``inner``, if nodes share rows.
-        alike: whether ``inner`` is one row for all nodes.
+        alike: Whether ``inner`` is one row for all nodes.
     """
 
     leaves: Tensor | Deferred
@@ -74,12 +74,12 @@ class Run:
     """One run of a cell over a graph; see :meth:`states`.
 
     Args:
-        cell: the cell, a :class:`graphsent.cells.TreeCell`.
-        schedule: of the graph, on the CPU.
-        slots: the predecessor in each slot, on the CPU, of cells with ordered predecessors.
-        feat: inputs of all nodes, (num_nodes, in_feats), on the device to compute on.
-        extra: node data of ``input_names`` after x, in this order, (num_nodes, ...) each.
-        initial: parts of the initial states before leaves, (num_nodes, hidden_feats) each.
+        cell: The cell, a :class:`graphsent.cells.TreeCell`.
+        schedule: Of the graph, on the CPU.
+        slots: The predecessor in each slot, on the CPU, of cells with ordered predecessors.
+        feat: Inputs of all nodes, (num_nodes, in_feats), on the device to compute on.
+        extra: Node data of ``input_names`` after x, in this order, (num_nodes, ...) each.
+        initial: Parts of the initial states before leaves, (num_nodes, hidden_feats) each.
     """
 
     def __init__(

@@ -29,12 +29,12 @@ def run_levels(
     """The states of all nodes, by ordinal; calls ``combine`` once per level, or per in-degree.
 
     Args:
-        combine: takes the parts of the predecessors' states, a tuple of (nodes, predecessors,
+        combine: Takes the parts of the predecessors' states, a tuple of (nodes, predecessors,
             size), and the rows of all inputs; returns the parts of new states, (nodes, size) each.
-        schedule: schedule of the graph, on the device of the tensors.
-        start: parts of the states of leaves, (num_leaves, size).
-        inputs: rows for inner nodes, (num_inner, ...) by ordinal.
-        slots: with slots, ``combine`` takes all slots of the nodes of a level, zeros if empty;
+        schedule: Schedule of the graph, on the device of the tensors.
+        start: Parts of the states of leaves, (num_leaves, size).
+        inputs: Rows for inner nodes, (num_inner, ...) by ordinal.
+        slots: With slots, ``combine`` takes all slots of the nodes of a level, zeros if empty;
             without, the predecessors of nodes of one in-degree, in the order of their edges.
 
     Returns:

@@ -18,7 +18,7 @@ class Start(NamedTuple):
     """How leaves start.
 
     Attributes:
-        projected: whether the first input is that of a linear map: its place is taken by the input,
+        projected: Whether the first input is that of a linear map: its place is taken by the input,
             weight and bias of this map.
         rows: (num_leaves,) the row of each node, if nodes share rows.
     """
@@ -39,14 +39,14 @@ class Plan(NamedTuple):
     """What the forward and the backward pass have in common.
 
     Attributes:
-        recurrence: the recurrence of a node.
-        library: its compiled code, or why there is none.
-        schedule: on the device, with at least two levels.
-        slots: the predecessor in each slot, if predecessors are ordered.
-        start: how leaves start.
-        input_rows: for each input (num_inner,) the row of each node, if nodes share rows.
-        num_results: number of parts of the states to return.
-        counts: the numbers of inputs and of tensors of the start.
+        recurrence: The recurrence of a node.
+        library: Its compiled code, or why there is none.
+        schedule: On the device, with at least two levels.
+        slots: The predecessor in each slot, if predecessors are ordered.
+        start: How leaves start.
+        input_rows: For each input (num_inner,) the row of each node, if nodes share rows.
+        num_results: Number of parts of the states to return.
+        counts: The numbers of inputs and of tensors of the start.
     """
 
     recurrence: Recurrence
@@ -74,9 +74,9 @@ class Plan(NamedTuple):
         """Memory for those gradients that are wanted and computed; zeros if they are added to it.
 
         Args:
-            tensors: the tensors of the run.
-            wanted: for each of them, whether its gradient is.
-            rows: those of ``input_rows`` to whose rows gradients are added.
+            tensors: The tensors of the run.
+            wanted: For each of them, whether its gradient is.
+            rows: Those of ``input_rows`` to whose rows gradients are added.
         """
         inputs, start = self.counts
         of_inputs, of_constants = self.recurrence.combine.differentiated

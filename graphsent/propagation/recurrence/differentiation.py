@@ -23,9 +23,9 @@ class Share(NamedTuple):
     """A contribution to the gradient of some columns of a value, one per row of a domain.
 
     Attributes:
-        first: the first column.
-        ref: the gradient of the columns from the first on.
-        domain: the domain to sum over if the value has fewer rows.
+        first: The first column.
+        ref: The gradient of the columns from the first on.
+        domain: The domain to sum over if the value has fewer rows.
     """
 
     first: int
@@ -47,7 +47,7 @@ class Gradients(NamedTuple):
         inputs: by number, in the domain of nodes.
         constants: by number; to be summed over all rows.
         states: by part and slot, in the domain of the states.
-        weights: contributions of the products.
+        weights: Contributions of the products.
     """
 
     inputs: dict[int, list[Share]]

@@ -39,11 +39,11 @@ class Evaluation:
         Here, values of the domain of sources have a row per edge.
 
         Args:
-            inputs: rows of the nodes, (num_nodes, width).
-            states: parts of the predecessors' states by edge, (num_edges, size); in slots
+            inputs: Rows of the nodes, (num_nodes, width).
+            states: Parts of the predecessors' states by edge, (num_edges, size); in slots
                 (num_nodes, num_slots, size).
             target: (num_edges,) target node of each edge; None with slots.
-            degree: the highest in-degree of the nodes.
+            degree: The highest in-degree of the nodes.
         """
         return _Values(self, inputs, states, target, degree).results()
 
@@ -173,9 +173,9 @@ def hoisted_inputs(
     """Values that depend only on inputs, computed for all nodes at once.
 
     Args:
-        hoisted: these values in order; later ones may depend on earlier ones.
+        hoisted: These values in order; later ones may depend on earlier ones.
         inputs: (num_rows, width) each, or (width,) for all nodes.
-        constants: tensors by number.
+        constants: Tensors by number.
 
     Returns:
         (num_rows, width) for each value, or (width,) if all inputs are for all nodes.

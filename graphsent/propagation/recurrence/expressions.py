@@ -30,10 +30,10 @@ class Ref(NamedTuple):
     """A range of columns of a value.
 
     Attributes:
-        value: the value.
-        first: the first column.
-        width: number of columns.
-        spread: whether the first column is repeated.
+        value: The value.
+        first: The first column.
+        width: Number of columns.
+        spread: Whether the first column is repeated.
     """
 
     value: Value
@@ -55,10 +55,10 @@ class Term(NamedTuple):
     """A row times a range of columns of a weight, one summand of a product.
 
     Attributes:
-        rows: the value that is multiplied.
-        weight: number of the constant, of shape (out_feats, in_feats).
-        column: the first column of the weight.
-        width: number of columns of the product, out_feats.
+        rows: The value that is multiplied.
+        weight: Number of the constant, of shape (out_feats, in_feats).
+        column: The first column of the weight.
+        width: Number of columns of the product, out_feats.
     """
 
     rows: Value
@@ -72,7 +72,7 @@ class Value:
     """A row of numbers, and the operation that computes it.
 
     Attributes:
-        op: one of the following; they operate on ``args`` unless stated otherwise.
+        op: One of the following; they operate on ``args`` unless stated otherwise.
 
             - ``"input"``, ``"constant"``, ``"state"``, ``"gradient"``: given. ``data`` is the
               number of the input or constant; of a state, its part and slot (None at edges); of the
@@ -90,11 +90,11 @@ class Value:
               largest, or evenly to all of them.
             - ``"first"``: 1 at the edge that the gradient of ``"max"`` goes to, else 0.
             - ``"degree"``: number of edges to a node.
-        domain: what it has one row of.
-        width: number of columns.
-        args: its arguments.
-        data: see above.
-        number: place in the order of computation.
+        domain: What it has one row of.
+        width: Number of columns.
+        args: Its arguments.
+        data: See above.
+        number: Place in the order of computation.
     """
 
     op: str

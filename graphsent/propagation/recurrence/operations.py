@@ -15,11 +15,11 @@ class Operation(NamedTuple):
     """A pointwise operation.
 
     Attributes:
-        function: the operation in torch.
-        code: formats it in C, from the code of its arguments.
-        gradients: gradients of the arguments, or None, from the gradient of the result, the result
+        function: The operation in torch.
+        code: Formats it in C, from the code of its arguments.
+        gradients: Gradients of the arguments, or None, from the gradient of the result, the result
             and the arguments, all of them :class:`~.differentiation.Operand`.
-        slow: whether to store its result rather than recompute it.
+        slow: Whether to store its result rather than recompute it.
     """
 
     function: Callable[..., Tensor]

@@ -33,14 +33,14 @@ class Traced:
     """A function of the inputs of nodes, and possibly of the states of predecessors.
 
     Attributes:
-        expressions: all values.
-        results: the columns of each part of the new state.
-        calls: functions of parameters, to be called first.
-        constants: the constants, by number.
-        shapes: shapes of the constants.
-        hoisted: values that depend only on inputs and are computed for all nodes at once; they are
+        expressions: All values.
+        results: The columns of each part of the new state.
+        calls: Functions of parameters, to be called first.
+        constants: The constants, by number.
+        shapes: Shapes of the constants.
+        hoisted: Values that depend only on inputs and are computed for all nodes at once; they are
             the inputs after those of the function.
-        widths: widths of all inputs.
+        widths: Widths of all inputs.
     """
 
     expressions: Expressions
@@ -100,13 +100,13 @@ class Recurrence(Unchanging):
     """The recursion of a cell.
 
     Attributes:
-        size: size of a state.
-        num_parts: number of parts of a state.
-        num_slots: slots per node; None if predecessors are unordered.
-        combine: computes the states of nodes with predecessors.
-        start: computes the states of the others.
-        projection: names of weight and bias (or None) if ``project`` is just a linear map.
-        sources: all sources compiled for its cell, of recurrences traced earlier, too.
+        size: Size of a state.
+        num_parts: Number of parts of a state.
+        num_slots: Slots per node; None if predecessors are unordered.
+        combine: Computes the states of nodes with predecessors.
+        start: Computes the states of the others.
+        projection: Names of weight and bias (or None) if ``project`` is just a linear map.
+        sources: All sources compiled for its cell, of recurrences traced earlier, too.
     """
 
     size: int
@@ -151,17 +151,17 @@ def trace(
     """Traces a cell's ``start`` or ``combine``.
 
     Args:
-        function: the function, which is called with symbols.
-        tensors: parameters and buffers by name.
-        dtype: dtype of these and of the inputs.
-        input_widths: widths of the inputs.
-        size: size of a state.
-        num_parts: number of parts of a state.
-        children: whether the predecessors' states come before the inputs.
-        num_slots: slots per node; None if predecessors are unordered.
+        function: The function, which is called with symbols.
+        tensors: Parameters and buffers by name.
+        dtype: Dtype of these and of the inputs.
+        input_widths: Widths of the inputs.
+        size: Size of a state.
+        num_parts: Number of parts of a state.
+        children: Whether the predecessors' states come before the inputs.
+        num_slots: Slots per node; None if predecessors are unordered.
 
     Raises:
-        Untraceable: if it cannot be traced.
+        Untraceable: If it cannot be traced.
     """
     tracer = Tracer(FUNCTIONS, tensors, dtype, num_slots)
     tracer.num_inputs = len(input_widths)
@@ -208,7 +208,7 @@ def linear_map(
         number of columns.
 
     Raises:
-        Untraceable: if it cannot be traced, or does not return a matrix.
+        Untraceable: If it cannot be traced, or does not return a matrix.
     """
     tracer = Tracer(FUNCTIONS, tensors, dtype)
     rows = tracer.input(0, in_feats)

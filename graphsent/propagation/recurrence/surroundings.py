@@ -98,8 +98,8 @@ def fact(value: Any, walked: _Walked | None = None) -> Any:
     If it is contained in another value, ``walked`` are the parts of that.
 
     Raises:
-        TooManyParts: it contains too much.
-        RecursionError: it is nested too deeply.
+        TooManyParts: It contains too much.
+        RecursionError: It is nested too deeply.
     """
     if isinstance(value, _PLAIN):
         return value
@@ -172,7 +172,7 @@ def containers(value: Any) -> list[Any]:
     Those in up to five levels.
 
     Raises:
-        TooManyParts: there are too many.
+        TooManyParts: There are too many.
     """
     found: dict[int, Any] = {}
     parts, walked = [value], _Walked()
@@ -217,7 +217,7 @@ def variables_read(cell: nn.Module) -> tuple[list[Variable], set[str]]:
     these, and all functions that these call, also through a container, an object or a class.
 
     Raises:
-        TooManyParts: there are too many objects or functions.
+        TooManyParts: There are too many objects or functions.
     """
     found: dict[tuple[int, str], Variable] = {}
     seen: set[FunctionType] = set()

@@ -43,7 +43,7 @@ class _Refusing:
     """What is unknown during tracing: every use of it as a number is refused.
 
     Attributes:
-        reason: why the function cannot be traced then.
+        reason: Why the function cannot be traced then.
     """
 
     reason: str
@@ -109,11 +109,11 @@ class Symbol:
     """Stands for a tensor: each of its elements is a column of a value.
 
     Attributes:
-        tracer: the :class:`.tracing.Tracer` that is called.
+        tracer: The :class:`.tracing.Tracer` that is called.
         codes: int64, value and column of each element; of size 1 where ``shape`` has a
             :class:`Size`.
-        shape: shape of the tensor.
-        shared: whether it may share its memory with others: arguments, views, what has views.
+        shape: Shape of the tensor.
+        shared: Whether it may share its memory with others: arguments, views, what has views.
     """
 
     __array_priority__ = 1000

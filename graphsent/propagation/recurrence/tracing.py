@@ -73,10 +73,10 @@ class _DynamicSizes(TorchDispatchMode):
     """Notes calls of functions whose results, or their sizes, depend on values that may change.
 
     Args:
-        fixed: identities of tensors that never change.
+        fixed: Identities of tensors that never change.
 
     Attributes:
-        found: whether there was one.
+        found: Whether there was one.
     """
 
     def __init__(self, fixed: set[int]) -> None:
@@ -98,10 +98,10 @@ class Tracer(TorchFunctionMode):
     """Records the functions that are called while it is active as expressions.
 
     Args:
-        functions: supported functions of torch by name, with the tracer as first argument.
-        tensors: parameters and buffers by name, those of real numbers on one device.
-        dtype: dtype of these, and of the inputs.
-        num_slots: slots per node; None if predecessors are unordered.
+        functions: Supported functions of torch by name, with the tracer as first argument.
+        tensors: Parameters and buffers by name, those of real numbers on one device.
+        dtype: Dtype of these, and of the inputs.
+        num_slots: Slots per node; None if predecessors are unordered.
     """
 
     def __init__(

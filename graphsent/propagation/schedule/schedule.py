@@ -68,8 +68,8 @@ class Schedule(Unchanging):
     Args:
         ends: (num_levels,) int64, ordinal after the last node of each level.
         degrees: (num_nodes,) int64, in-degree of the node at each ordinal.
-        packed: the tensors below, concatenated.
-        num_edges: number of edges.
+        packed: The tensors below, concatenated.
+        num_edges: Number of edges.
 
     Attributes:
         nodes: (num_nodes,) node at each ordinal.
@@ -77,8 +77,8 @@ class Schedule(Unchanging):
         edges: (num_edges,) edge at each row of the mailbox.
         source: (num_edges,) ordinal of the edge's source.
         target: (num_edges,) ordinal of the edge's target.
-        num_leaves: number of leaves.
-        num_inner: number of inner nodes.
+        num_leaves: Number of leaves.
+        num_inner: Number of inner nodes.
     """
 
     def __init__(
@@ -174,14 +174,14 @@ def schedule_of(
     computes them.
 
     Args:
-        graph: a homogeneous acyclic graph, such as a batch of trees.
-        reverse: take the levels from the last nodes to the first, as ``dgl.prop_nodes_topo`` does
+        graph: A homogeneous acyclic graph, such as a batch of trees.
+        reverse: Take the levels from the last nodes to the first, as ``dgl.prop_nodes_topo`` does
             with its own ``reverse``; messages still follow the edges, so that nodes without
             incoming edges can be in any level.
-        turn_edges: the schedule of the graph with its edges reversed; edge ids stay the same.
+        turn_edges: The schedule of the graph with its edges reversed; edge ids stay the same.
 
     Raises:
-        PropagationError: if the graph has a cycle, or is restricted to some sparse formats.
+        PropagationError: If the graph has a cycle, or is restricted to some sparse formats.
     """
     notes = notes_of(graph)
     key = ("schedule", reverse, notes.turned != turn_edges)
@@ -207,7 +207,7 @@ def make_schedule(source: np.ndarray, target: np.ndarray, level: np.ndarray) -> 
         level: (num_nodes,) level of each node, from 0 without gaps.
 
     Raises:
-        ValueError: if there are no such nodes or levels.
+        ValueError: If there are no such nodes or levels.
     """
     num_nodes = len(level)
     for numbers in (source, target, level):

@@ -17,7 +17,7 @@ class Slots(Unchanging):
     """The predecessor in each slot; nodes are given by ordinal, those of level 0 have no slots.
 
     Attributes:
-        count: slots per node.
+        count: Slots per node.
         source: (num_inner * count,) ordinal of the node in each slot; num_nodes if it is empty.
     """
 
@@ -39,13 +39,13 @@ def make_slots(schedule: Schedule, count: int, edge_slots: Tensor | None = None)
     """The slots of a schedule.
 
     Args:
-        schedule: the schedule, on the CPU.
-        count: slots per node; no node has more predecessors.
+        schedule: The schedule, on the CPU.
+        count: Slots per node; no node has more predecessors.
         edge_slots: (num_edges,) slot of each edge, different for the edges to one node. By default
             its index among those of its target.
 
     Raises:
-        ValueError: if a slot is out of range, taken twice or not an integer, or their number
+        ValueError: If a slot is out of range, taken twice or not an integer, or their number
             differs from that of the edges.
     """
     if edge_slots is None:

@@ -48,21 +48,21 @@ def prop_nodes_topo(
     for levels without edges if the reduce function is user-defined.
 
     Args:
-        graph: a homogeneous acyclic graph.
+        graph: A homogeneous acyclic graph.
         message_func: DGL message function, built-in or user-defined.
         reduce_func: DGL reduce function, built-in or user-defined.
-        reverse: take the levels in the order of the reversed graph. As in DGL, messages still
+        reverse: Take the levels in the order of the reversed graph. As in DGL, messages still
             follow the edges; to send them the other way, reverse the graph.
-        apply_node_func: user-defined function of the nodes of a level, after ``reduce_func``. Only
+        apply_node_func: User-defined function of the nodes of a level, after ``reduce_func``. Only
             what it returns is kept.
-        ndata: node data in place of ``graph.ndata``, which is then unchanged.
-        edata: edge data in place of ``graph.edata``.
+        ndata: Node data in place of ``graph.ndata``, which is then unchanged.
+        edata: Edge data in place of ``graph.edata``.
 
     Returns:
         With ``ndata``, these and the computed node data; None otherwise.
 
     Raises:
-        PropagationError: if the graph is not homogeneous or has a cycle, if an argument is not a
+        PropagationError: If the graph is not homogeneous or has a cycle, if an argument is not a
             function, if data do not fit the graph or each other, or if the functions' results do
             not fit the data.
     """

@@ -19,9 +19,9 @@ class Array(NamedTuple):
     """The array of a value.
 
     Attributes:
-        begin: the address of the first number, as C code.
-        stride: distance between rows in numbers, as C code.
-        group: one of :data:`GROUPS`, or ``"STATE"`` for a part of the states.
+        begin: The address of the first number, as C code.
+        stride: Distance between rows in numbers, as C code.
+        group: One of :data:`GROUPS`, or ``"STATE"`` for a part of the states.
     """
 
     begin: str
@@ -33,16 +33,16 @@ class Layout:
     """The arrays of a walk over a recurrence.
 
     Args:
-        recurrence: the recurrence.
-        blocks: whether each thread computes one block of rows after the other, and arrays that are
+        recurrence: The recurrence.
+        blocks: Whether each thread computes one block of rows after the other, and arrays that are
             read only there have the size of a block; otherwise all arrays have all rows.
 
     Attributes:
-        array_of: the array of each value.
-        arrays: size of each array in numbers, as C code, by group and name.
+        array_of: The array of each value.
+        arrays: Size of each array in numbers, as C code, by group and name.
 
     Raises:
-        Unsupported: if the recurrence cannot be compiled.
+        Unsupported: If the recurrence cannot be compiled.
     """
 
     def __init__(self, recurrence: Recurrence, *, blocks: bool = True) -> None:

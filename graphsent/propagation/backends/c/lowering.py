@@ -28,16 +28,16 @@ class Lowered:
     """``start`` or ``combine`` of a cell, with its gradients.
 
     Args:
-        traced: the function.
-        starts: whether it is ``start``.
+        traced: The function.
+        starts: Whether it is ``start``.
 
     Attributes:
-        values: values of the forward pass, in order.
-        back_values: values of the backward pass, in order.
-        forward: values of the forward pass that are stored in arrays.
-        kept: those of them that the backward pass reads.
-        backward: values of the backward pass that are stored in arrays.
-        direct: values that are stored as a part of the states, with its number.
+        values: Values of the forward pass, in order.
+        back_values: Values of the backward pass, in order.
+        forward: Values of the forward pass that are stored in arrays.
+        kept: Those of them that the backward pass reads.
+        backward: Values of the backward pass that are stored in arrays.
+        direct: Values that are stored as a part of the states, with its number.
     """
 
     def __init__(self, traced: Traced, *, starts: bool) -> None:
@@ -86,9 +86,9 @@ def _choose_arrays(
     """The values to store in arrays.
 
     Args:
-        values: all computed values, in order.
-        roots: those that need an array.
-        known: those that have one already.
+        values: All computed values, in order.
+        roots: Those that need an array.
+        known: Those that have one already.
     """
     uses: dict[Value, list[tuple[Value, int, int]]] = defaultdict(list)
     for value in values:

@@ -12,8 +12,8 @@ class Products:
     Only ``combine`` has any: those in ``start`` are of inputs, and thus computed before.
 
     Attributes:
-        weights: names of the packed columns of weights, each for one direction.
-        pairs: terms of states in slots by direction, with the sum that they are a part of: those
+        weights: Names of the packed columns of weights, each for one direction.
+        pairs: Terms of states in slots by direction, with the sum that they are a part of: those
             of level 0 are computed before the walk forward, and after the walk back.
     """
 

@@ -86,10 +86,10 @@ class Passes:
     """Writes the functions of the two passes over a walk.
 
     Attributes:
-        accumulators: where gradients of rows shared by all nodes are added up: by array of the walk
+        accumulators: Where gradients of rows shared by all nodes are added up: by array of the walk
             and number in it, the place among the accumulated numbers, and the number of columns;
             once :meth:`of_rows` has been called.
-        num_accumulated: how many numbers they have together.
+        num_accumulated: How many numbers they have together.
     """
 
     def __init__(self, layout: Layout) -> None:

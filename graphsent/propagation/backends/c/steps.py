@@ -34,9 +34,9 @@ class Body:
     """The body of a loop over columns: declarations of rows, and of vectors.
 
     Args:
-        layout: the arrays of values.
-        lowered: the function that the values belong to.
-        skip_back: whether gradients of products of states in slots count as zeros.
+        layout: The arrays of values.
+        lowered: The function that the values belong to.
+        skip_back: Whether gradients of products of states in slots count as zeros.
     """
 
     def __init__(self, layout: Layout, lowered: Lowered, *, skip_back: bool = False) -> None:

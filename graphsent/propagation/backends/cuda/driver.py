@@ -22,10 +22,10 @@ class Module:
     """Compiled CUDA, loaded in the context of the current device.
 
     Args:
-        text: the source, with kernels as ``extern "C"``.
+        text: The source, with kernels as ``extern "C"``.
 
     Raises:
-        CudaError: it cannot be compiled or loaded.
+        CudaError: It cannot be compiled or loaded.
     """
 
     def __init__(self, text: str) -> None:
@@ -47,12 +47,12 @@ class Module:
         """Launches a kernel on the current device.
 
         Args:
-            name: its name.
-            grid: number of blocks.
-            threads: threads per block.
-            fields: the first argument, a structure.
-            begin: the second argument.
-            stream: see :meth:`stream`, which takes as long as a launch.
+            name: Its name.
+            grid: Number of blocks.
+            threads: Threads per block.
+            fields: The first argument, a structure.
+            begin: The second argument.
+            stream: See :meth:`stream`, which takes as long as a launch.
         """
         kernel = self._kernels.get(name) or self._find(name)
         second = ctypes.c_int64(begin)
@@ -75,7 +75,7 @@ def compiled(text: str, architecture: str) -> bytes:
     """Machine code for an architecture, such as ``sm_90``.
 
     Raises:
-        CudaError: there is no NVRTC, or the source has errors.
+        CudaError: There is no NVRTC, or the source has errors.
     """
     nvrtc, program = _nvrtc(), ctypes.c_void_p()
     nothing = (ctypes.byref(program), text.encode(), b"recurrence.cu", 0, None, None)

@@ -24,8 +24,8 @@ class CudaLibrary(NamedTuple):
     """The compiled CUDA of a recurrence.
 
     Attributes:
-        program: where its arrays, kernels and products are.
-        module: the kernels.
+        program: Where its arrays, kernels and products are.
+        module: The kernels.
     """
 
     program: Program

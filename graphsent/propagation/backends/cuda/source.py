@@ -25,11 +25,11 @@ class Program(NamedTuple):
     """The CUDA of a recurrence.
 
     Attributes:
-        passes: its functions of rows, with their arrays.
-        text: the source.
-        steps: names of kernels, and products, by function, in order.
-        fields: names of the fields of ``struct own``, 8 bytes each, with the number of each.
-        threads: threads per block, a power of 2.
+        passes: Its functions of rows, with their arrays.
+        text: The source.
+        steps: Names of kernels, and products, by function, in order.
+        fields: Names of the fields of ``struct own``, 8 bytes each, with the number of each.
+        threads: Threads per block, a power of 2.
     """
 
     passes: Passes

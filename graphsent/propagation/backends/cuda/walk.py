@@ -41,11 +41,11 @@ class Walk:
     """What both passes of a run need: its rows, states and arrays.
 
     Attributes:
-        levels: rows of each level after the first, in order.
-        leaves: rows of the leaves.
-        inner: rows of all inner nodes.
+        levels: Rows of each level after the first, in order.
+        leaves: Rows of the leaves.
+        inner: Rows of all inner nodes.
         source: (num_edges,) or (num_inner * count,) the row of the state at each edge or slot.
-        states: parts of the states, (num_nodes + 1, size).
+        states: Parts of the states, (num_nodes + 1, size).
     """
 
     def __init__(self, plan: Plan, like: Tensor, states: Sequence[Tensor] | None = None) -> None:
@@ -99,10 +99,10 @@ class Pass:
     """One pass over a walk: its arguments, and the kernels and products that it consists of.
 
     Args:
-        walk: the walk.
-        arrays: its values that are stored.
-        tensors: those of the run.
-        **more: further fields of the structure that kernels are given: tensors, or lists of them.
+        walk: The walk.
+        arrays: Its values that are stored.
+        tensors: Those of the run.
+        **more: Further fields of the structure that kernels are given: tensors, or lists of them.
     """
 
     def __init__(
