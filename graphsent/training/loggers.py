@@ -15,6 +15,7 @@ from graphsent.training.directory import RunDirectory
 __all__ = ["run_loggers"]
 
 _PROJECT = "graphsent"
+_MLFLOW_URI = "MLFLOW_TRACKING_URI"
 
 
 @contextmanager
@@ -33,18 +34,30 @@ def run_loggers(run: RunDirectory, name: str) -> Iterator[list[Logger]]:
     if logger is None:
         yield []
         return
-    if name != "tensorboard":
-        settings = run.open().to_dict()
+    with _own_address():
+        if name != "tensorboard":
+            settings = run.open().to_dict()
+            try:
+                logger.log_hyperparams(settings)
+            except Exception as error:  # each service has its own exceptions
+                reason = " ".join(str(error).split()) or type(error).__name__
+                raise FailedError(f"--logger {name}: {reason}") from error
         try:
-            logger.log_hyperparams(settings)
-        except Exception as error:  # each service has its own exceptions
-            reason = " ".join(str(error).split()) or type(error).__name__
-            raise FailedError(f"--logger {name}: {reason}") from error
+            yield [logger]
+        finally:
+            if name == "wandb":
+                logger.experiment.finish()
+
+
+@contextmanager
+def _own_address() -> Iterator[None]:
+    """Removes the address that MLflow sets in the environment, where the next run would find it."""
+    is_given = _MLFLOW_URI in os.environ
     try:
-        yield [logger]
+        yield
     finally:
-        if name == "wandb":
-            logger.experiment.finish()
+        if not is_given:
+            os.environ.pop(_MLFLOW_URI, None)
 
 
 def _tensorboard(run: RunDirectory) -> Logger | None:
@@ -59,6 +72,6 @@ def _wandb(run: RunDirectory) -> Logger:
 
 
 def _mlflow(run: RunDirectory) -> Logger:
-    uri = os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{run.logs.resolve()}/mlflow.db"
+    uri = os.environ.get(_MLFLOW_URI) or f"sqlite:///{run.logs.resolve()}/mlflow.db"
     run.logs.mkdir(exist_ok=True)
     return MLFlowLogger(_PROJECT, run_name=run.path.name, tracking_uri=uri)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from types import ModuleType, SimpleNamespace
 
@@ -96,6 +97,18 @@ def test_mlflow_writes_to_its_server_or_into_the_run(services, tmp_path, monkeyp
     inside, server = (service.options["tracking_uri"] for service in services)
     assert str(tmp_path / "a" / "logs") in inside
     assert server == "http://localhost:5000"
+
+
+def test_mlflow_writes_each_of_several_runs_into_that_run(services, tmp_path, monkeypatch):
+    def log_hyperparams(self, params):  # MLflow keeps its address in the environment
+        os.environ["MLFLOW_TRACKING_URI"] = self.options["tracking_uri"]
+
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    monkeypatch.setattr(Service, "log_hyperparams", log_hyperparams)
+    train_runs(config("mlflow"), tmp_path / "runs", seeds=[0, 1], echo=quiet)
+    for number, service in enumerate(services):
+        assert str(tmp_path / "runs" / f"seed-{number}" / "logs") in service.options["tracking_uri"]
+    assert "MLFLOW_TRACKING_URI" not in os.environ
 
 
 def test_without_a_logger_there_is_only_the_csv_file(services, tmp_path):
