@@ -38,6 +38,8 @@ class TrainingModule(LightningModule):
 
     It works under any Trainer, and with a :class:`~graphsent.training.data.TreeDataModule` also in
     distributed training: two processes take the same steps as one with batches twice as large.
+    The Trainer's ``max_steps`` counts the steps of every optimizer: word vectors usually have one
+    of their own.
 
     Args:
         model: The model, trained in place.
@@ -79,6 +81,8 @@ class TrainingModule(LightningModule):
         num_steps = self.trainer.estimated_stepping_batches
         if num_steps == float("inf"):
             raise TrainingError("schedule and warmup: the Trainer needs max_epochs or max_steps")
+        if self.trainer.max_steps >= 0:  # counts the steps of every optimizer
+            num_steps = min(num_steps, -(-self.trainer.max_steps // len(optimizers)))
         return optimizers, build_schedules(optimizers, schedule, warmup, int(num_steps))
 
     def on_fit_start(self) -> None:

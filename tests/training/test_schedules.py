@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from pytorch_lightning import Trainer
 from toy_treebank import silent
@@ -75,16 +77,30 @@ def test_a_run_with_more_epochs_resumes_at_their_learning_rates(configure, tmp_p
     assert [first for first, *_ in rates] == pytest.approx(expected)
 
 
-def test_a_trainer_without_a_maximum_of_steps_is_rejected():
+def trainer_of(options: TrainingOptions, **limits) -> tuple[Trainer, dict[str, Any]]:
+    """A Trainer, and the arguments of its ``fit``: a small model with four batches per epoch."""
     task = get_task("sst5")
-    trees = [parse_trees("(1 (2 good) (3 film))")[0]]
+    trees = parse_trees("(1 (2 good) (3 film))" * 4)
     model = TreeLSTMClassifier(vocab=Vocabulary(["good", "film"]), num_classes=5, hidden=3)
-    options = TrainingOptions(schedule="linear")
-    trainer = Trainer(
-        max_epochs=-1, logger=False, enable_checkpointing=False, enable_progress_bar=False
+    trainer = Trainer(**limits, logger=False, enable_checkpointing=False, enable_progress_bar=False)
+    data = TreeDataModule(model, trees, trees, options)
+    return trainer, {"model": TrainingModule(model, task, options), "datamodule": data}
+
+
+@pytest.mark.parametrize("embedding_optimizer", ["sgd", "same"])
+@pytest.mark.parametrize(("max_steps", "max_epochs"), [(6, 100), (7, -1), (100, 2)])
+def test_a_trainer_may_limit_the_steps(rates, embedding_optimizer, max_steps, max_epochs):
+    options = TrainingOptions(
+        schedule="linear", lr=0.05, batch_size=1, embedding_optimizer=embedding_optimizer
     )
+    trainer, arguments = trainer_of(options, max_steps=max_steps, max_epochs=max_epochs)
+    trainer.fit(**arguments)
+    num_steps = len(rates)
+    expected = [0.05 * share_of_rate(step, num_steps, "linear", 0.0) for step in range(num_steps)]
+    assert [first for first, *_ in rates] == pytest.approx(expected)
+
+
+def test_a_trainer_without_a_maximum_of_steps_is_rejected():
+    trainer, arguments = trainer_of(TrainingOptions(schedule="linear"), max_epochs=-1)
     with pytest.raises(TrainingError, match="the Trainer needs max_epochs or max_steps"):
-        trainer.fit(
-            TrainingModule(model, task, options),
-            datamodule=TreeDataModule(model, trees, trees, options),
-        )
+        trainer.fit(**arguments)
