@@ -107,7 +107,7 @@ class TrainingModule(LightningModule):
                 group["lr"] = rate * share(schedule.last_epoch)
 
     def _schedules(self) -> list[LambdaLR]:
-        """The schedules created from the options."""
+        """The schedules created from the options, which change the rates at every step."""
         known = (each.scheduler for each in self.trainer.lr_scheduler_configs)
         return [each for each in known if isinstance(each, LambdaLR)]
 
@@ -158,6 +158,15 @@ class TrainingModule(LightningModule):
                 batch_size=float(self._num_examples),  # type: ignore[arg-type]
                 sync_dist=True,
             )
+
+    def on_train_epoch_end(self) -> None:
+        """Steps the schedule of a callback, such as Lightning's stochastic weight averaging.
+
+        In manual optimization, Lightning leaves this to the module.
+        """
+        for each in self.trainer.lr_scheduler_configs:
+            if not isinstance(each.scheduler, LambdaLR):
+                each.scheduler.step()
 
     def on_validation_epoch_start(self) -> None:
         """Stops a run with non-finite numbers before anything is saved.

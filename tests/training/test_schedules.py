@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from pytorch_lightning import Trainer
+from pytorch_lightning.callbacks import StochasticWeightAveraging
 from toy_treebank import silent
 
 from graphsent.models import TreeLSTMClassifier
@@ -98,6 +99,19 @@ def test_a_trainer_may_limit_the_steps(rates, embedding_optimizer, max_steps, ma
     num_steps = len(rates)
     expected = [0.05 * share_of_rate(step, num_steps, "linear", 0.0) for step in range(num_steps)]
     assert [first for first, *_ in rates] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("schedule", ["constant", "linear"])
+def test_stochastic_weight_averaging_reaches_its_learning_rate(rates, schedule):
+    options = TrainingOptions(schedule=schedule, lr=0.05, embedding_optimizer="same")
+    averaging = StochasticWeightAveraging(
+        0.01, swa_epoch_start=2, annealing_epochs=2, annealing_strategy="linear"
+    )
+    trainer, arguments = trainer_of(options, max_epochs=5, callbacks=[averaging])
+    trainer.fit(**arguments)
+    first = [0.05, 0.05 if schedule == "constant" else 0.04]
+    assert [rate for rate, *_ in rates[:2]] == pytest.approx(first)
+    assert [rate for rate, *_ in rates[3:]] == pytest.approx([0.01, 0.01])
 
 
 def test_a_trainer_without_a_maximum_of_steps_is_rejected():
