@@ -13,6 +13,7 @@ from torch.utils.data import DataLoader, Dataset
 from graphsent.models import Model
 from graphsent.shards import ShardedExamples
 from graphsent.training.batching import InOrder, Share, batch_sampler
+from graphsent.training.errors import TrainingError
 from graphsent.training.options import TrainingOptions
 
 __all__ = ["TreeDataModule", "WeightedBatch"]
@@ -55,6 +56,15 @@ class TreeDataModule(LightningDataModule):
         for examples in (train, dev):
             if isinstance(examples, ShardedExamples):
                 examples.number_words(model.vocab)
+
+    def setup(self, stage: str) -> None:
+        """Checks the Trainer.
+
+        Raises:
+            TrainingError: It has ``overfit_batches``, for which it would replace the batches.
+        """
+        if self.trainer and self.trainer.overfit_batches:
+            raise TrainingError("overfit_batches is not supported: train on fewer examples instead")
 
     def train_dataloader(self) -> DataLoader:
         """Batches of training examples, different in every epoch."""

@@ -6,13 +6,23 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pytorch_lightning import Trainer
 from toy_treebank import silent
 
+from graphsent.models import TreeLSTMClassifier
 from graphsent.pairs import TreePair
 from graphsent.sentences import Sentence
-from graphsent.training import train
+from graphsent.tasks import get_task
+from graphsent.training import (
+    TrainingError,
+    TrainingModule,
+    TrainingOptions,
+    TreeDataModule,
+    train,
+)
 from graphsent.training.batching import BATCHINGS, batch_sampler
 from graphsent.trees import Candidate, ParseList, Tree
+from graphsent.vocabulary import Vocabulary
 
 LEAF, PAIR = Tree.from_string("(1 a)"), Tree.from_string("(1 (1 a) (1 b))")
 CHAIN = Tree.from_string("(1 (1 (1 (1 a))))")
@@ -110,3 +120,20 @@ def test_runs_with_such_batches_repeat(configure, tmp_path, batching):
     first, second = (train(config, tmp_path / name, echo=silent) for name in "ab")
     losses = [[entry["loss"] for entry in run["history"]] for run in (first, second)]
     assert losses[0] == losses[1]
+
+
+def test_a_trainer_that_would_replace_the_batches_is_rejected():
+    options = TrainingOptions()
+    model = TreeLSTMClassifier(vocab=Vocabulary(["a", "b"]), num_classes=5, hidden=3)
+    trainer = Trainer(
+        overfit_batches=1,
+        max_epochs=1,
+        logger=False,
+        enable_checkpointing=False,
+        enable_progress_bar=False,
+    )
+    with pytest.raises(TrainingError, match="overfit_batches is not supported"):
+        trainer.fit(
+            TrainingModule(model, get_task("sst5"), options),
+            datamodule=TreeDataModule(model, TREES, TREES, options),
+        )
