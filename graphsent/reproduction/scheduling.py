@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
 import threading
 import time
@@ -84,7 +85,8 @@ def run_all(
                         if execution.content(run) is not None:
                             continue
                     process = context.Process(target=execute_in_process, args=(execution, run))
-                    process.start()
+                    with _blocked_interrupts():
+                        process.start()
                     working[process.sentinel] = (run, process)
                 for sentinel in wait(list(working)) if working else ():  # without any it blocks
                     run, process = working.pop(sentinel)
@@ -165,3 +167,19 @@ def _stoppable() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
+def _blocked_interrupts() -> Iterator[None]:
+    """Blocks Ctrl-C: in processes that are started within for good, in this one until the end.
+
+    A process that is still importing modules would print a traceback.
+    """
+    if os.name == "nt":
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -18,7 +18,7 @@ import pytest
 from graphsent.cli import main
 from graphsent.reproduction import Catalogue, FinishedRuns, Run, run_all
 from graphsent.reproduction.examples import pack, unpack
-from graphsent.reproduction.execution import execute
+from graphsent.reproduction.execution import UNDER_WAY, execute
 from graphsent.training import TrainingInterrupted
 
 FIELDS = (
@@ -258,3 +258,23 @@ def test_an_interruption_interrupts_training(execution, catalogue, monkeypatch):
         run_all(execution, runs)
     assert caught.value.signal_number == signal.SIGINT
     assert FinishedRuns(execution.finished).read(runs[0]) is None
+
+
+def blocked() -> bool:
+    """Whether Ctrl-C does not reach this process."""
+    return signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+
+
+def exit_as_blocked(_execution, _run) -> None:
+    """In place of a run: an exit status that says whether Ctrl-C reaches it."""
+    sys.exit(UNDER_WAY if blocked() else 1)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+def test_ctrl_c_does_not_reach_a_process_that_is_starting(execution, catalogue, monkeypatch):
+    from graphsent.reproduction import scheduling
+
+    monkeypatch.setattr(scheduling, "execute_in_process", exit_as_blocked)
+    runs = Run.of(Catalogue().configuration("toy-nbow"), [0])
+    assert run_all(execution, runs).elsewhere == runs
+    assert not blocked()
