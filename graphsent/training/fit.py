@@ -76,7 +76,7 @@ def fit(
     batches = TreeDataModule(model, train, dev, options)
     keeper = EpochKeeper(run, setting.selection, options.patience, echo, on_epoch)
     bar = [EpochBar()] if progress else []
-    interruption = Interruption(keeper.describe_end)
+    interruption = Interruption(keeper.describe_end, options.num_processes)
     with (
         _quiet_lightning(),
         matmul_precision(options.precision),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -26,18 +27,22 @@ class Interruption(Callback):
     occurs in a callback of the interpreter or of a C library that cannot propagate it. A second
     Ctrl-C takes effect immediately. The same is true of SIGTERM: before training begins, it would
     leave processes that are starting without their first one, and with several processes,
-    Lightning's handler waits forever for one that is exchanging gradients.
+    Lightning's handler waits forever for one that is exchanging gradients. A process that the first
+    one starts does not receive Ctrl-C before it has connected to the others: they would wait for
+    it, until Lightning kills them.
 
     The death of another process of the run, of which torch only says that a connection was lost,
     becomes a :class:`FailedError`.
 
     Args:
         describe: Returns the message of the exception, given what ended the training.
+        num_processes: Number of processes that train together.
     """
 
-    def __init__(self, describe: Callable[[str], str]) -> None:
+    def __init__(self, describe: Callable[[str], str], num_processes: int = 1) -> None:
         super().__init__()
         self._describe = describe
+        self._are_several = num_processes > 1
         self._asked = 0  # the number of the signal
         self._on_sigterm: Any = None
 
@@ -55,6 +60,8 @@ class Interruption(Callback):
             signal.signal(signal.SIGINT, self._ask)
         if in_main_thread and self._on_sigterm is signal.SIG_DFL:
             signal.signal(signal.SIGTERM, self._ask)
+        if in_main_thread and self._are_several:
+            _block_interrupts(True)
         number = None
         try:
             yield
@@ -71,12 +78,19 @@ class Interruption(Callback):
                 raise FailedError(self._describe(reason)) from error
             number = self._asked  # another process was interrupted first and has exited
         finally:
+            if in_main_thread and self._are_several:
+                _block_interrupts(False)
             if in_main_thread:
                 signal.signal(signal.SIGINT, handler)
             if in_main_thread and self._on_sigterm is signal.SIG_DFL:
                 signal.signal(signal.SIGTERM, signal.SIG_DFL)
         if number is not None:
             raise TrainingInterrupted(self._describe("interrupted"), number)
+
+    def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
+        """Receives Ctrl-C from now on, and one from before: all processes are connected."""
+        if threading.current_thread() is threading.main_thread() and self._are_several:
+            _block_interrupts(False)
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Replaces Lightning's handler of SIGTERM, which Lightning itself removes at the end."""
@@ -102,3 +116,10 @@ class Interruption(Callback):
     def _answer(self) -> None:
         if self._asked:
             raise KeyboardInterrupt
+
+
+def _block_interrupts(block: bool) -> None:
+    """Blocks or unblocks Ctrl-C in this thread; processes started meanwhile keep it blocked."""
+    if os.name != "nt":
+        how = signal.SIG_BLOCK if block else signal.SIG_UNBLOCK
+        signal.pthread_sigmask(how, {signal.SIGINT})

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import random
 import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -154,6 +156,24 @@ def test_a_request_to_terminate_before_training_begins():
         work()
     assert it.value.signal_number == signal.SIGTERM
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+def test_ctrl_c_before_the_processes_are_connected():
+    script = "import os, signal; os.kill(os.getpid(), signal.SIGINT)"
+
+    def work() -> None:
+        with interruption.handled():
+            subprocess.run([sys.executable, "-c", script], check=True)  # would print a traceback
+            os.kill(os.getpid(), signal.SIGINT)
+            interruption.setup(trainer, trainer, "fit")
+            interruption.on_train_batch_end()
+
+    interruption, trainer = Interruption("{}".format, num_processes=2), SimpleNamespace()
+    with pytest.raises(TrainingInterrupted) as it:
+        work()
+    assert it.value.signal_number == signal.SIGINT
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
 
 
 def test_processes_do_not_meet_in_a_handler():
