@@ -63,7 +63,7 @@ class TreeDataModule(LightningDataModule):
         Raises:
             TrainingError: It has ``overfit_batches``, for which it would replace the batches.
         """
-        if self.trainer and self.trainer.overfit_batches:
+        if getattr(self.trainer, "overfit_batches", 0):
             raise TrainingError("overfit_batches is not supported: train on fewer examples instead")
 
     def train_dataloader(self) -> DataLoader:
