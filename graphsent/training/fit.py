@@ -76,7 +76,8 @@ def fit(
     batches = TreeDataModule(model, train, dev, options)
     keeper = EpochKeeper(run, setting.selection, options.patience, echo, on_epoch)
     bar = [EpochBar()] if progress else []
-    interruption = Interruption(keeper.describe_end, options.num_processes)
+    connects = options.devices > 1 and options.nodes == 1
+    interruption = Interruption(keeper.describe_end, connects=connects)
     with (
         _quiet_lightning(),
         matmul_precision(options.precision),

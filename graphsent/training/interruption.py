@@ -27,22 +27,22 @@ class Interruption(Callback):
     occurs in a callback of the interpreter or of a C library that cannot propagate it. A second
     Ctrl-C takes effect immediately. The same is true of SIGTERM: before training begins, it would
     leave processes that are starting without their first one, and with several processes,
-    Lightning's handler waits forever for one that is exchanging gradients. A process that the first
-    one starts does not receive Ctrl-C before it has connected to the others: they would wait for
-    it, until Lightning kills them.
+    Lightning's handler waits forever for one that is exchanging gradients. Processes of one machine
+    receive Ctrl-C once they are connected: one that died before would leave the others waiting for
+    it, until Lightning kills them. On several machines, they may wait long for each other.
 
     The death of another process of the run, of which torch only says that a connection was lost,
     becomes a :class:`FailedError`.
 
     Args:
         describe: Returns the message of the exception, given what ended the training.
-        num_processes: Number of processes that train together.
+        connects: Whether the process first connects to others on the same machine.
     """
 
-    def __init__(self, describe: Callable[[str], str], num_processes: int = 1) -> None:
+    def __init__(self, describe: Callable[[str], str], *, connects: bool = False) -> None:
         super().__init__()
         self._describe = describe
-        self._are_several = num_processes > 1
+        self._connects = connects
         self._asked = 0  # the number of the signal
         self._on_sigterm: Any = None
 
@@ -60,7 +60,7 @@ class Interruption(Callback):
             signal.signal(signal.SIGINT, self._ask)
         if in_main_thread and self._on_sigterm is signal.SIG_DFL:
             signal.signal(signal.SIGTERM, self._ask)
-        if in_main_thread and self._are_several:
+        if in_main_thread and self._connects:
             _block_interrupts(True)
         number = None
         try:
@@ -78,7 +78,7 @@ class Interruption(Callback):
                 raise FailedError(self._describe(reason)) from error
             number = self._asked  # another process was interrupted first and has exited
         finally:
-            if in_main_thread and self._are_several:
+            if in_main_thread and self._connects:
                 _block_interrupts(False)
             if in_main_thread:
                 signal.signal(signal.SIGINT, handler)
@@ -89,7 +89,7 @@ class Interruption(Callback):
 
     def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
         """Receives Ctrl-C from now on, and one from before: all processes are connected."""
-        if threading.current_thread() is threading.main_thread() and self._are_several:
+        if threading.current_thread() is threading.main_thread() and self._connects:
             _block_interrupts(False)
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:

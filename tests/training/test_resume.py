@@ -169,7 +169,7 @@ def test_ctrl_c_before_the_processes_are_connected():
             interruption.setup(trainer, trainer, "fit")
             interruption.on_train_batch_end()
 
-    interruption, trainer = Interruption("{}".format, num_processes=2), SimpleNamespace()
+    interruption, trainer = Interruption("{}".format, connects=True), SimpleNamespace()
     with pytest.raises(TrainingInterrupted) as it:
         work()
     assert it.value.signal_number == signal.SIGINT
