@@ -7,6 +7,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch.nn.utils import prune
 
 from graphsent.errors import ModelError
 from graphsent.models import NBoW
@@ -40,6 +41,18 @@ def test_indexed_rows_are_the_same(tokens):
     torch.manual_seed(0)
     assert torch.equal(feat.dense(), table(token))
     assert len(feat.rows) == sum(word >= 0 for word in tokens)
+
+
+def test_a_pruned_table_trains():
+    """Pruning computes the table anew in a hook, which a look-up past the module would miss."""
+    table = WordEmbedding(4, 3)
+    mask = torch.tensor([[1.0, 0.0, 1.0]]).expand(4, 3)
+    prune.custom_from_mask(table, "weight", mask)
+    for _ in range(2):
+        rows = table.indexed(TOKEN).rows
+        assert torch.equal(rows, (table.weight_orig * mask)[[0, 2]])
+        rows.sum().backward()
+    assert torch.equal(table.weight_orig.grad, 2 * mask * torch.tensor([[1], [0], [1], [0]]))
 
 
 def test_on_another_device_the_host_reads_no_value():

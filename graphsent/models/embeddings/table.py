@@ -116,7 +116,7 @@ class WordEmbedding(nn.Embedding):
             The rows of :meth:`forward`, per distinct word or, with dropout, per occurrence.
         """
         words, index = self._by_occurrence(token) if self._drops() else self._distinct(token)
-        return IndexedFeat(self._look_up(words), index)
+        return IndexedFeat(self(words), index)  # not _look_up: the table may be pruned, by a hook
 
     def _look_up(self, words: torch.Tensor) -> torch.Tensor:
         rows = super().forward(to_device(words, self.weight.device))
