@@ -9,6 +9,7 @@ import torch
 from pytorch_lightning import LightningModule
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LambdaLR
+from torch.optim.swa_utils import SWALR
 
 from graphsent.models import Model
 from graphsent.tasks import Task
@@ -160,12 +161,12 @@ class TrainingModule(LightningModule):
             )
 
     def on_train_epoch_end(self) -> None:
-        """Steps the schedule of a callback, such as Lightning's stochastic weight averaging.
+        """Steps the schedule of Lightning's stochastic weight averaging.
 
         In manual optimization, Lightning leaves this to the module.
         """
         for each in self.trainer.lr_scheduler_configs:
-            if not isinstance(each.scheduler, LambdaLR):
+            if isinstance(each.scheduler, SWALR):
                 each.scheduler.step()
 
     def on_validation_epoch_start(self) -> None:
