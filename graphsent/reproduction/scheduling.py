@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
 import signal
 import threading
 import time
@@ -13,6 +12,7 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import wait
 from typing import Any
 
+from graphsent._signals import block_interrupts
 from graphsent.errors import GraphsentError
 from graphsent.reproduction.execution import UNDER_WAY, Execution, execute_in_process
 from graphsent.reproduction.finished import FinishedRuns
@@ -85,8 +85,11 @@ def run_all(
                         if execution.content(run) is not None:
                             continue
                     process = context.Process(target=execute_in_process, args=(execution, run))
-                    with _blocked_interrupts():
+                    block_interrupts(True)
+                    try:
                         process.start()
+                    finally:
+                        block_interrupts(False)
                     working[process.sentinel] = (run, process)
                 for sentinel in wait(list(working)) if working else ():  # without any it blocks
                     run, process = working.pop(sentinel)
@@ -167,19 +170,3 @@ def _stoppable() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
-
-
-@contextmanager
-def _blocked_interrupts() -> Iterator[None]:
-    """Blocks Ctrl-C: in processes that are started within for good, in this one until the end.
-
-    A process that is still importing modules would print a traceback.
-    """
-    if os.name == "nt":
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -11,6 +10,7 @@ from typing import Any
 
 from pytorch_lightning import Callback, LightningModule, Trainer
 
+from graphsent._signals import block_interrupts
 from graphsent.errors import FailedError
 from graphsent.training.errors import TrainingInterrupted
 
@@ -61,7 +61,7 @@ class Interruption(Callback):
         if in_main_thread and self._on_sigterm is signal.SIG_DFL:
             signal.signal(signal.SIGTERM, self._ask)
         if in_main_thread and self._connects:
-            _block_interrupts(True)
+            block_interrupts(True)
         number = None
         try:
             yield
@@ -79,7 +79,7 @@ class Interruption(Callback):
             number = self._asked  # another process was interrupted first and has exited
         finally:
             if in_main_thread and self._connects:
-                _block_interrupts(False)
+                block_interrupts(False)
             if in_main_thread:
                 signal.signal(signal.SIGINT, handler)
             if in_main_thread and self._on_sigterm is signal.SIG_DFL:
@@ -90,7 +90,7 @@ class Interruption(Callback):
     def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
         """Receives Ctrl-C from now on, and one from before: all processes are connected."""
         if threading.current_thread() is threading.main_thread() and self._connects:
-            _block_interrupts(False)
+            block_interrupts(False)
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Replaces Lightning's handler of SIGTERM, which Lightning itself removes at the end."""
@@ -116,10 +116,3 @@ class Interruption(Callback):
     def _answer(self) -> None:
         if self._asked:
             raise KeyboardInterrupt
-
-
-def _block_interrupts(block: bool) -> None:
-    """Blocks or unblocks Ctrl-C in this thread; processes started meanwhile keep it blocked."""
-    if os.name != "nt":
-        how = signal.SIG_BLOCK if block else signal.SIG_UNBLOCK
-        signal.pthread_sigmask(how, {signal.SIGINT})

@@ -18,8 +18,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from graphsent.cli.arguments.shared import add_encoder, add_model_class
 from graphsent.cli.declared import constant
-from graphsent.cli.usage import add_encoder, add_model_class
 
 __all__ = ["add_arguments"]
 

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphsent.cli.usage import add_inference
+from graphsent.cli.arguments.shared import add_inference
 
 __all__ = ["add_arguments"]
 

@@ -18,8 +18,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from graphsent.cli.arguments.shared import add_device, add_encoder, add_engine
 from graphsent.cli.declared import constant
-from graphsent.cli.usage import add_device, add_encoder, add_engine
 
 __all__ = ["add_arguments"]
 

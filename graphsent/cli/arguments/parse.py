@@ -30,8 +30,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from graphsent.cli.arguments.shared import add_encoding
 from graphsent.cli.declared import constant
-from graphsent.cli.usage import add_encoding
 
 __all__ = ["add_arguments"]
 

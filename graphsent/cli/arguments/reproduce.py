@@ -35,7 +35,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphsent.cli.usage import add_device
+from graphsent.cli.arguments.shared import add_device
 
 __all__ = ["FAST_OUT", "OUT", "add_arguments"]
 

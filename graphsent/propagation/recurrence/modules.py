@@ -71,9 +71,8 @@ def recurrence_of(
 
     It is traced once for training and once for evaluation, and again when the cell has changed:
     attributes of the cell or its modules, tied parameters, or other variables that its functions
-    read. ``dtype`` is that of parameters,
-    ``extra_widths`` are those of the inputs after x, and ``num_slots`` is None if predecessors are
-    unordered.
+    read. ``dtype`` is that of parameters, ``extra_widths`` are those of the inputs after x, and
+    ``num_slots`` is None if predecessors are unordered.
     """
     signature = dtype, tuple(extra_widths), num_slots
     modes = _known.setdefault(cell, {})
