@@ -7,6 +7,7 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -165,7 +166,8 @@ def test_ctrl_c_before_the_processes_are_connected():
     def work() -> None:
         with interruption.handled():
             subprocess.run([sys.executable, "-c", script], check=True)  # would print a traceback
-            os.kill(os.getpid(), signal.SIGINT)
+            # To this thread: another one would receive it at once, and pass it on some time later.
+            signal.pthread_kill(threading.get_ident(), signal.SIGINT)
             interruption.setup(trainer, trainer, "fit")
             interruption.on_train_batch_end()
 
