@@ -326,7 +326,9 @@ def test_dropout_while_training():
     cell = OfAnyChildren(POINTWISE["dropout"], SIZE, SIZE)
     graph = tree(20, 2)
     assert cell.explain(graph).way != "levels"
-    assert cell.train().explain(graph).reason == "it draws random numbers"
+    assert cell.train().explain(graph).reason == (
+        "it calls dropout in training: a mask that extra_inputs returns can be traced"
+    )
 
 
 class OfTwo(SlottedCell):

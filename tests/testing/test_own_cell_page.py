@@ -69,7 +69,7 @@ def test_the_cells_are_short_and_those_of_the_benchmark(files, repository):
     ours = definitions((files / "my_cells.py").read_text())
     benchmark = repository / "benchmarks" / "users_cells.py"
     theirs = definitions(benchmark.read_text(encoding="utf-8"))
-    others = {"Formula", "Relations", "Scaled", "TensorNetwork", "WeightedSum"}
+    others = {"Formula", "Regularized", "Relations", "Scaled", "TensorNetwork", "WeightedSum"}
     assert ours.keys() == {"lstm", "Nary", "Attentive", "GatedSum", *others}
     for name in ours.keys() - others:
         assert theirs[name][0] == ours[name][0]
@@ -98,23 +98,38 @@ def test_they_compute_what_the_built_in_cells_do(cells, mine, built_in, engine):
 
 
 @pytest.mark.parametrize("engine", ["levels", "dgl"])
-def test_the_gated_sum_is_that_of_the_paper(cells, engine):
-    cell = cells.GatedSum(*SIZES).double()
+@pytest.mark.parametrize("name", ["GatedSum", "Regularized"])
+def test_the_gated_sum_is_that_of_the_paper(cells, name, engine):
+    cell = getattr(cells, name)(*SIZES).double()
     for graph in example_graphs().values():
         feat = torch.randn(graph.num_nodes(), SIZES[0], dtype=torch.float64)
         known: dict[int, torch.Tensor] = {}
+        masks = torch.ones(graph.num_nodes(), SIZES[1], dtype=torch.float64)
+        if name == "Regularized":
+            torch.manual_seed(1)
+            masks = cell.extra_inputs(graph, torch.device("cpu"))["mask"].double()
 
-        def state(node, graph=graph, feat=feat, known=known):
+        def state(node, graph=graph, feat=feat, known=known, masks=masks):
             if node not in known:
                 total = torch.zeros(SIZES[1], dtype=torch.float64)
                 for before in graph.predecessors(node).tolist():
                     h = state(before)
                     total = total + torch.sigmoid(cell.gate(h)) * cell.map(h)
-                known[node] = cell.gru(feat[node], total)
+                known[node] = cell.gru(feat[node], masks[node] * total)
             return known[node]
 
         expected = torch.stack([state(node) for node in range(graph.num_nodes())])
+        torch.manual_seed(1)
         torch.testing.assert_close(cell(graph, feat, engine=engine), expected, rtol=0, atol=1e-12)
+        assert graph.num_edges() == 0 or cell.explain(graph).way in ("compiled", "traced")
+
+
+def test_dropout_of_states_is_that_of_training(cells):
+    cell, graph = cells.Regularized(*SIZES, dropout=0.5), example_graphs()["star"]
+    mask = cell.extra_inputs(graph, torch.device("cpu"))["mask"]
+    assert set(mask.unique().tolist()) == {0.0, 2.0}
+    assert (cell.eval().extra_inputs(graph, torch.device("cpu"))["mask"] == 1).all()
+    check_cell(lambda *sizes: cells.Regularized(*sizes).eval())
 
 
 @pytest.mark.parametrize("engine", ["levels", "dgl"])

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from graphsent.propagation.recurrence.symbols import Condition, Symbol, Untraceable, is_a
-from graphsent.propagation.recurrence.tracing import DRAWS, Tracer, registering
+from graphsent.propagation.recurrence.tracing import Tracer, registering
 
 _HALF = 0.5
 _SMALL = 1e-30  # beyond, the inverse of a number may not be a normal number of its type
@@ -271,5 +271,7 @@ def _dropout(
     tracer: Tracer, a: Any, p: float = 0.5, training: bool = True, inplace: bool = False
 ) -> Symbol:
     if training and p > 0:
-        raise Untraceable(DRAWS)
+        raise Untraceable(
+            "it calls dropout in training: a mask that extra_inputs returns can be traced"
+        )
     return a
