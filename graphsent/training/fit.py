@@ -19,7 +19,7 @@ from graphsent.shards import ShardedExamples
 from graphsent.training.callbacks import EpochKeeper
 from graphsent.training.checkpoints import CheckedCheckpoints
 from graphsent.training.data import TreeDataModule
-from graphsent.training.devices import process_rank, trainer_devices
+from graphsent.training.devices import process_rank, trainer_devices, trainer_environments
 from graphsent.training.directory import RunDirectory
 from graphsent.training.errors import TrainingError
 from graphsent.training.interruption import Interruption
@@ -77,6 +77,7 @@ def fit(
     keeper = EpochKeeper(run, setting.selection, options.patience, echo, on_epoch)
     bar = [EpochBar()] if progress else []
     connects = options.devices > 1 and options.nodes == 1
+    environments = trainer_environments(options)  # before anything is logged
     interruption = Interruption(keeper.describe_end, connects=connects)
     with (
         _quiet_lightning(),
@@ -94,7 +95,7 @@ def fit(
             enable_model_summary=False,
             enable_progress_bar=False,
             num_sanity_val_steps=0,
-            plugins=[CheckedCheckpoints()],
+            plugins=[CheckedCheckpoints(), *environments],
             precision="bf16-mixed" if options.precision == "bfloat16" else "32-true",
             **trainer_devices(options),
         )

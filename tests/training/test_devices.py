@@ -140,6 +140,35 @@ def test_impossible_numbers_of_processes_are_rejected(configure, tmp_path, train
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.parametrize(
+    ("variables", "message"),
+    [
+        ({"SLURM_NTASKS": "1", "SLURM_NTASKS_PER_NODE": ""}, "2 processes .* launcher started 1;"),
+        ({"SLURM_NTASKS_PER_NODE": "3"}, "`--ntasks-per-node=3` does not match"),
+        ({"SLURM_NTASKS_PER_NODE": ""}, "`--ntasks=2` in your SLURM bash script"),
+        ({"TORCHELASTIC_RUN_ID": "1", "WORLD_SIZE": "4"}, "does not match the world size"),
+    ],
+)
+def test_launchers_of_another_number_of_processes_are_rejected(
+    configure, tmp_path, monkeypatch, variables, message
+):
+    for name, value in {**SLURM, "SLURM_NNODES": "1", **variables}.items():
+        monkeypatch.setenv(name, value)
+        if not value:
+            monkeypatch.delenv(name)
+    with pytest.raises(TrainingError, match=f"^devices: .*{message}"):
+        train(configure(devices=2), tmp_path / "run", echo=silent)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_single_process_is_any_task_of_slurm(toy_data, tmp_path):
+    """It trains by itself and logs, although it is the second of two tasks."""
+    variables = {**SLURM, "SLURM_PROCID": "1", "SLURM_LOCALID": "1", "SLURM_NODEID": "0"}
+    del variables["SLURM_NTASKS_PER_NODE"]
+    printed(run([*COMMAND, *flags(toy_data, 5), f"--out={tmp_path / 'run'}"], **variables))
+    assert any((tmp_path / "run" / "logs" / "tensorboard").iterdir())
+
+
 def test_more_processes_than_examples_in_dev_are_rejected(tmp_path):
     train_file, dev_file = tmp_path / "train.tsv", tmp_path / "dev.tsv"
     train_file.write_text("a\tgood film\nb\tbad film\n" * 5)
