@@ -43,11 +43,17 @@ class Parser:
             ``nltk.Tree`` or a bracketed string, or None for a sentence that it cannot parse.
             Sentences are not empty, and their whitespace is normalized to single spaces.
         split: Maps a list of texts to the sentences of each.
+        loading: How it is loaded, a function and its arguments, which are pickled in its place if
+            its functions cannot be pickled.
     """
 
     source: TreeSource
     function: Callable[[list[str]], Sequence[Any]]
     split: Callable[[list[str]], list[list[str]]] = split_sentences
+    loading: tuple[Callable[..., Parser], tuple[Any, ...]] | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return self.loading or (Parser, (self.source, self.function, self.split))
 
     def __call__(self, sentences: Iterable[str]) -> list[Parsed]:
         """The tree of each sentence.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import importlib
 from collections.abc import Callable
@@ -42,7 +43,9 @@ def load_parser(name: str, kind: str | None = None, num_threads: int | None = No
     if not colon or not argument:
         raise unknown_parser(name)
     if family in PARSERS:
-        return importlib.import_module(PARSERS[family].module).load(argument, kind, num_threads)
+        parser = importlib.import_module(PARSERS[family].module).load(argument, kind, num_threads)
+        again = parser.source.parser, parser.source.kind, num_threads
+        return dataclasses.replace(parser, loading=(load_parser, again))
     return own_parser.load(name, kind, num_threads)
 
 

@@ -174,8 +174,10 @@ def test_pairs_of_sentences():
         model.predict([("a", "film"), ("bad", "film")])
 
 
-def test_models_with_a_parser_are_copied(model):
-    model.parser = flat
+@pytest.mark.parametrize("parser", [flat, "shape:left"])
+def test_models_with_a_parser_are_copied(model, parser):
+    model.tree_source = None
+    model.parser = parser
     for twin in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
         assert twin.predict(["a film"])[0].tree == model.predict(["a film"])[0].tree
 
