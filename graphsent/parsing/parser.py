@@ -43,8 +43,8 @@ class Parser:
             ``nltk.Tree`` or a bracketed string, or None for a sentence that it cannot parse.
             Sentences are not empty, and their whitespace is normalized to single spaces.
         split: Maps a list of texts to the sentences of each.
-        loading: How it is loaded, a function and its arguments, which are pickled in its place if
-            its functions cannot be pickled.
+        loading: The function that loads it, and the arguments, which are pickled in its place;
+            otherwise its own functions are.
     """
 
     source: TreeSource
@@ -54,6 +54,9 @@ class Parser:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return self.loading or (Parser, (self.source, self.function, self.split))
+
+    def __deepcopy__(self, memo: Any) -> Parser:
+        return self  # copies of a model share it, and need not load it again
 
     def __call__(self, sentences: Iterable[str]) -> list[Parsed]:
         """The tree of each sentence.

@@ -182,6 +182,12 @@ def test_models_with_a_parser_are_copied(model, parser):
         assert twin.predict(["a film"])[0].tree == model.predict(["a film"])[0].tree
 
 
+def test_a_copy_of_a_parser_is_not_loaded_again():
+    parser = load_parser("shape:left")
+    load_parser.cache_clear()
+    assert copy.deepcopy(parser) is parser
+
+
 @pytest.mark.parametrize("cls", [TreeLSTMClassifier, APDCNN])
 def test_other_models_of_trees(cls):
     model = cls(VOCABULARY, 2)
