@@ -23,7 +23,6 @@ from graphsent.cells.validation import (
     check_state,
     extra_of,
     failure,
-    first_parameter,
     state_tuple,
 )
 from graphsent.propagation import prop_nodes_topo, resolve_engine
@@ -273,7 +272,7 @@ class TreeCell(CellModule):
             raise CellError(f"{type(self).__name__} has no memory cell to return")
         check_names(self)
         check_graph(graph)
-        check_feat(feat, schedule_of(graph), self.in_feats, first_parameter(self))
+        check_feat(feat, schedule_of(graph), self.in_feats, next(self.parameters(), None))
         self.check_structure(graph)
 
     def prepare(
@@ -431,8 +430,7 @@ class TreeCell(CellModule):
         self.check_structure(graph)
         if self._replaces_functions():
             return Explanation("functions", "it has DGL functions, or preparations, of its own")
-        like, parameter = torch.empty(0), first_parameter(self)
-        like = like if parameter is None else parameter
+        like = next(self.parameters(), torch.empty(0))
         found = self._run(graph, like, **extra).found
         if isinstance(found, str):
             return Explanation("levels", found)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -58,31 +57,23 @@ def check_graph(graph: Any) -> None:
 
 def check_names(cell: Any) -> None:
     """Raises a CellError unless a cell's names of node and edge data are valid and distinct."""
-    names = cell.state_names, cell.input_names, cell.edge_names
-    problem = _problem_of_names(
-        *(tuple(part) if isinstance(part, (tuple, list)) else str(part) for part in names)
-    )
-    if problem:
-        raise CellError(f"expected {type(cell).__name__}.{problem}")
-
-
-@functools.cache
-def _problem_of_names(*names: Any) -> str:
-    """The problem with the names of states, inputs and edge data; empty if there is none."""
-    attributes = {"state_names": ("h",), "input_names": ("x",), "edge_names": ()}
-    for (attribute, first), found in zip(attributes.items(), names, strict=True):
+    kind = type(cell).__name__
+    for attribute, first in (("state_names", ("h",)), ("input_names", ("x",)), ("edge_names", ())):
+        found = getattr(cell, attribute)
         if (
-            not isinstance(found, tuple)
+            not isinstance(found, (tuple, list))
             or not all(isinstance(name, str) for name in found)
-            or found[: len(first)] != first
+            or tuple(found[: len(first)]) != first
             or len(set(found)) < len(found)
         ):
             begin = f", {first[0]!r} first" if first else ""
-            return f"{attribute} to be a tuple of different names{begin}, got {found!r}"
-    for name in names[0]:
-        if name in (*names[1], LEAF, SLOT):
-            return f"state_names to differ from the names of its inputs, got {name!r}"
-    return ""
+            expected = f"expected {kind}.{attribute} to be a tuple of different names{begin}"
+            raise CellError(f"{expected}, got {found!r}")
+    for name in cell.state_names:
+        if name in (*cell.input_names, LEAF, SLOT):
+            raise CellError(
+                f"expected {kind}.state_names to differ from the names of its inputs, got {name!r}"
+            )
 
 
 def check_signature(cell: Any, method: str, *names: str) -> None:
@@ -196,15 +187,6 @@ def _check_extra(cell: Any, extra: Mapping[str, Tensor], num_nodes: int) -> None
             f"expected {type(cell).__name__}.extra_inputs to return tensors of {num_nodes} rows "
             f"for {names}, the input_names after x, got {found}"
         )
-
-
-def first_parameter(cell: Any) -> Tensor | None:
-    """Any parameter of a cell; None if it has none. Faster than ``next(cell.parameters())``."""
-    for module in cell._modules.values():
-        for parameter in () if module is None else module._parameters.values():
-            if parameter is not None:
-                return parameter
-    return next(cell.parameters(), None)
 
 
 def check_feat(
