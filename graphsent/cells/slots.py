@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from typing import NoReturn
 
 import torch
 from torch import Tensor
@@ -106,7 +107,8 @@ class SlottedCell(TreeCell):
             f"{int(graph.in_degrees(node))} at {describe_node(graph, node)}{self.remedy}"
         )
 
-    def _check_slots(self, graph: dgl.DGLGraph, slots: Tensor) -> None:
+    def _check_slots(self, graph: dgl.DGLGraph, slots: Tensor) -> NoReturn:
+        """Raises a CellError that says what is wrong with slots."""
         if slots.dim() != 1 or slots.is_floating_point():
             raise CellError(
                 f"expected edge data {self.slot_name!r} of shape (num_edges,) and integer dtype, "
@@ -123,14 +125,12 @@ class SlottedCell(TreeCell):
                 f"{self.predecessors} of {describe_node(graph, node)}{self.remedy}"
             )
         taken = torch.bincount(nodes * self.num_slots + slots)
-        if (taken > 1).any():
-            first = int((taken > 1).nonzero()[0])
-            node, slot = divmod(first, self.num_slots)
-            raise CellError(
-                f"{type(self).__name__} takes {self.predecessors} that differ in "
-                f"{self.slot_name}, got {int(taken[first])} with {slot} at "
-                f"{describe_node(graph, node)}"
-            )
+        first = int((taken > 1).nonzero()[0])
+        node, slot = divmod(first, self.num_slots)
+        raise CellError(
+            f"{type(self).__name__} takes {self.predecessors} that differ in {self.slot_name}, got "
+            f"{int(taken[first])} with {slot} at {describe_node(graph, node)}"
+        )
 
 
 def edge_slots(graph: dgl.DGLGraph) -> Tensor:
