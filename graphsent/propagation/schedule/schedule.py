@@ -226,9 +226,6 @@ def make_schedule(source: np.ndarray, target: np.ndarray, level: np.ndarray) -> 
 
 
 def _argsort(keys: np.ndarray) -> np.ndarray:
-    """Stable order of non-negative keys; numpy sorts 8-bit and 16-bit numbers by radix."""
-    largest = keys.max(initial=0)
-    for dtype, most in ((np.uint8, 0xFF), (np.uint16, 0xFFFF)):
-        if largest <= most:
-            return np.argsort(keys.astype(dtype), kind="stable")
-    return np.argsort(keys, kind="stable")
+    """Stable order of non-negative keys; numpy sorts 16-bit numbers by radix."""
+    small = keys.max(initial=0) <= 0xFFFF
+    return np.argsort(keys.astype(np.uint16) if small else keys, kind="stable")
