@@ -12,7 +12,7 @@ from torch import Tensor
 
 from graphsent.propagation.backends.c.library import generated_library
 from graphsent.propagation.backends.c.walk import run_compiled
-from graphsent.propagation.backends.plan import Start, planned
+from graphsent.propagation.backends.plan import planned
 from graphsent.propagation.recurrence.recurrence import Recurrence, given_states, trace
 from graphsent.propagation.schedule.schedule import Schedule
 from graphsent.propagation.schedule.slots import Slots
@@ -141,8 +141,8 @@ def chain_states(
         generated_library(recurrence, inputs.dtype),
         chains.schedule,
         chains.slots,
-        Start(False, leaves),
         start,
+        leaves,
         (inputs,),
         input_rows,
         {str(number): weight for number, weight in enumerate(weights)},

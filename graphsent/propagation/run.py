@@ -19,7 +19,7 @@ from graphsent.propagation.backends.c.walk import run_compiled
 from graphsent.propagation.backends.cuda.library import CudaLibrary
 from graphsent.propagation.backends.cuda.walk import run_on_gpu
 from graphsent.propagation.backends.levels import run_levels, run_traced
-from graphsent.propagation.backends.plan import Plan, Start, planned
+from graphsent.propagation.backends.plan import Deferred, Plan, planned
 from graphsent.propagation.feats import IndexedFeat, first_of_run, take, with_zeros
 from graphsent.propagation.found import Found, find_recurrence
 from graphsent.propagation.linear import linear
@@ -29,20 +29,6 @@ from graphsent.propagation.schedule.slots import Slots
 _ALONE = "no node has a predecessor: start is called once"
 Feat = Tensor | IndexedFeat
 State = tuple[Tensor, ...]
-
-
-class Deferred(NamedTuple):
-    """The outputs of a linear map, to be computed by a walk.
-
-    Attributes:
-        rows: (num_rows, in_feats).
-        weight: (out_feats, in_feats).
-        bias: (out_feats,).
-    """
-
-    rows: Tensor
-    weight: Tensor
-    bias: Tensor
 
 
 class _Projected(NamedTuple):
@@ -131,7 +117,8 @@ class Run:
         x, alone = self._project(), self.schedule.num_levels < 2
         shared = self._on_device(x.shared)
         if not alone and self.compiled is not None and self._is_as_traced(self.compiled, x.inner):
-            plan, tensors = self._planned(self.compiled, x, *self._start_of(x, shared), num_results)
+            starts = (x.leaves, *self.leaf_extra) if self.initial is None else self._start(x)
+            plan, tensors = self._planned(self.compiled, x, starts, shared, num_results)
             return (run_on_gpu if self.on_gpu else run_compiled)(plan, tensors)
         states = self._start(x)
         if shared is not None:
@@ -142,8 +129,7 @@ class Run:
             if traced is not None and same and [*sizes] == traced.recurrence.combine.widths[:1]:
                 traced = traced._replace(recurrence=traced.recurrence.from_states)
                 with without_autocast(self.schedule.device.type):
-                    given = Start(False, None), states
-                    plan, tensors = self._planned(traced, x, *given, num_results)
+                    plan, tensors = self._planned(traced, x, states, None, num_results)
                     return run_traced(plan, *tensors)
             inputs = (x.every_inner(self.schedule.num_inner), *self.inner_extra)
             combine = self.cell.checked_combine
@@ -229,16 +215,13 @@ class Run:
         before = tuple(part.index_select(0, leaves).unsqueeze(1) for part in initial)
         return self.cell.checked_combine(self.cell.arrange(before), *inputs)
 
-    def _start_of(self, x: _Projected, shared: Tensor | None) -> tuple[Start, State]:
-        """How the leaves of a walk start, and from which tensors."""
-        if self.initial is not None:
-            return Start(False, shared), self._start(x)
-        if isinstance(x.leaves, Deferred):
-            return Start(True, shared), (*x.leaves, *self.leaf_extra)
-        return Start(False, shared), (x.leaves, *self.leaf_extra)
-
     def _planned(
-        self, traced: Found, x: _Projected, start: Start, starts: State, num_results: int
+        self,
+        traced: Found,
+        x: _Projected,
+        starts: Sequence[Tensor | Deferred],
+        leaf_rows: Tensor | None,
+        num_results: int,
     ) -> tuple[Plan, list[Tensor]]:
         """The plan of a run of a traced recurrence, and its tensors."""
         inner, rows = x.inner, self._on_device(x.inner_rows)
@@ -249,8 +232,8 @@ class Run:
             traced.library,
             self.schedule,
             self.slots,
-            start,
             starts,
+            leaf_rows,
             (inner, *self.inner_extra),
             rows,
             traced.parameters,

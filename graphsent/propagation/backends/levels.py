@@ -58,11 +58,11 @@ def run_traced(plan: Plan, *tensors: Tensor) -> tuple[Tensor, ...]:
     split = len(recurrence.combine.constants)
     constants, of_start = given.constants[:split], given.constants[split:]
     start = list(given.start)
-    if plan.start.projected:
+    if plan.projected:
         start = [linear(*start[:3]), *start[3:]]
     start = Evaluation(recurrence.start.results, of_start).at(start)
-    if plan.start.rows is not None:
-        start = [part.index_select(0, plan.start.rows) for part in start]
+    if plan.leaf_rows is not None:
+        start = [part.index_select(0, plan.leaf_rows) for part in start]
     evaluation = Evaluation(recurrence.combine.results, constants)
 
     def step(group: Group, states: Sequence[Tensor], rows: Sequence[Tensor]) -> Sequence[Tensor]:

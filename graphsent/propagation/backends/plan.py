@@ -14,17 +14,18 @@ from graphsent.propagation.schedule.schedule import Schedule
 from graphsent.propagation.schedule.slots import Slots
 
 
-class Start(NamedTuple):
-    """How leaves start.
+class Deferred(NamedTuple):
+    """The outputs of a linear map, to be computed by a walk.
 
     Attributes:
-        projected: Whether the first input is that of a linear map: its place is taken by the input,
-            weight and bias of this map.
-        rows: (num_leaves,) the row of each node, if nodes share rows.
+        rows: (num_rows, in_feats).
+        weight: (out_feats, in_feats).
+        bias: (out_feats,).
     """
 
-    projected: bool
-    rows: Tensor | None
+    rows: Tensor
+    weight: Tensor
+    bias: Tensor
 
 
 class Given(NamedTuple):
@@ -43,7 +44,9 @@ class Plan(NamedTuple):
         library: Its compiled code, or why there is none.
         schedule: On the device, with at least two levels.
         slots: The predecessor in each slot, if predecessors are ordered.
-        start: How leaves start.
+        projected: Whether the first input of the start is deferred: its place is taken by the rows,
+            weight and bias of the linear map.
+        leaf_rows: (num_leaves,) the row of each leaf in the start, if leaves share rows.
         input_rows: For each input (num_inner,) the row of each node, if nodes share rows.
         num_results: Number of parts of the states to return.
         counts: The numbers of inputs and of tensors of the start.
@@ -53,7 +56,8 @@ class Plan(NamedTuple):
     library: Any
     schedule: Schedule
     slots: Slots | None
-    start: Start
+    projected: bool
+    leaf_rows: Tensor | None
     input_rows: Sequence[Tensor | None]
     num_results: int
     counts: tuple[int, int]
@@ -81,7 +85,7 @@ class Plan(NamedTuple):
         inputs, start = self.counts
         of_inputs, of_constants = self.recurrence.combine.differentiated
         of_start, others = self.recurrence.start.differentiated
-        if self.start.projected:  # the input, weight and bias in place of the first input
+        if self.projected:  # the input, weight and bias in place of the first input
             of_start = [True, True, True, *of_start[1:]]
         computed = (*of_inputs, *of_start, *of_constants, *others)
         found: list[Tensor | None] = []
@@ -101,8 +105,8 @@ def planned(
     library: Any,
     schedule: Schedule,
     slots: Slots | None,
-    start: Start,
-    starts: Sequence[Tensor],
+    starts: Sequence[Tensor | Deferred],
+    leaf_rows: Tensor | None,
     inputs: Sequence[Tensor],
     input_rows: Tensor | None,
     parameters: Mapping[str, Tensor],
@@ -111,7 +115,7 @@ def planned(
     """The plan of a run and its tensors, in order.
 
     Args not described in :class:`Plan`:
-        starts: inputs of ``start``, (num_rows, width) each.
+        starts: inputs of ``start``, (num_rows, width) each; the first may be deferred.
         inputs: of inner nodes, (num_inner, width), or (width,) for all of them.
         input_rows: (num_inner,) the row of each node, if nodes share rows.
         parameters: parameters and buffers by name.
@@ -123,9 +127,13 @@ def planned(
         constants = [part.to(dtype) for part in constants]
     tensors += hoisted_inputs(combine.hoisted, tensors, constants)
     of_start = starting.tensors(parameters)
-    starts = [*starts, *hoisted_inputs(starting.hoisted, starts, of_start)]
+    first, *others = starts
+    projected = isinstance(first, Deferred)
+    given = [*(first if projected else [first]), *others]
+    given += hoisted_inputs(starting.hoisted, given, of_start)
     constants += of_start
     rows = [input_rows if part.dim() > 1 else None for part in tensors]
-    counts = len(tensors), len(starts)
-    plan = Plan(recurrence, library, schedule, slots, start, rows, num_results, counts)
-    return plan, [*tensors, *starts, *constants]
+    counts = len(tensors), len(given)
+    start = projected, leaf_rows
+    plan = Plan(recurrence, library, schedule, slots, *start, rows, num_results, counts)
+    return plan, [*tensors, *given, *constants]

@@ -35,12 +35,12 @@ class _Call:
         walk.num_starts, walk.num_nodes = len(given.start[0]), schedule.num_nodes
         walk.num_edges, walk.num_threads = schedule.num_edges, threads_for(schedule.num_inner)
         source = schedule.source if slots is None else slots.source
-        ends, leaf_rows = torch.from_numpy(schedule.ends), plan.start.rows
+        ends, leaf_rows = torch.from_numpy(schedule.ends), plan.leaf_rows
         first_edge = schedule.first_edge if slots is None else None
         walk.point(level_ends=ends, source=source, first_edge=first_edge, leaf_rows=leaf_rows)
         walk.point(nodes=schedule.packed)
         start: Sequence[Tensor | None] = given.start
-        if plan.start.projected:
+        if plan.projected:
             x, weight, bias, *others = given.start
             first, last = plan.recurrence.columns
             sizes = len(x), x.shape[1], len(weight), walk.num_threads
@@ -112,7 +112,7 @@ class _Generated(ReverseMode):
         call.tensors(dresults=[*contiguous(gradients), *[None] * plan.num_missing])
         call.tensors(dinputs=dinputs, dinput_rows=shared, dconstants=dconstants)
         of_inputs = dstart
-        if plan.start.projected:
+        if plan.projected:
             dx, dweight, dbias, *others = dstart
             call.projection.point(dinputs=dx, dweight=dweight, dbias=dbias)
             of_inputs = [None, *others]
