@@ -171,64 +171,61 @@ class Steps:
         if value.op == "pack":
             return self.stored(lowered, value.args, to)
         body = Body(self.layout, lowered)
-        if value.op == "rowsum" or value.op in OVER_EDGES:
-            names = [body.code(arg) for arg in value.args]
-            return getattr(self, f"_{value.op}")(value, body, *names, to)
-        return body.stored(body.made(value, value.ref()), value.width, to)
+        if value.op != "rowsum" and value.op not in OVER_EDGES:
+            return body.stored(body.made(value, value.ref()), value.width, to)
+        names = [body.code(arg) for arg in value.args]
+        if value.op == "rowsum":
+            step = " ".join([*body.lines, f"x = {names[0]};"])
+            rows = [*body.before, f"real *to = {to};"]
+            return over_columns(f"SUM_ROW({value.args[0].width}, STEP, to)", step, rows)
+        made = " ".join([*body.before, *body.lines])
+        step = getattr(self, f"_{value.op}")(made, *names, to)
+        return over_columns(f"OVER_ROW({value.width}, STEP)", step)
 
-    def _sum(self, value: Value, body: Body, name: str, to: str) -> str:
-        made = " ".join([AT_EDGE, *body.before, *body.lines, f"part += {name};"])
-        step = (
+    # Each of the following computes some columns of a row: `made` declares `name` at an edge.
+
+    def _sum(self, made: str, name: str, to: str) -> str:
+        return (
             f"vec total = all(0); for (int64_t e0 = {FIRST_EDGE}; e0 < {LAST_EDGE}; "
             f"e0 += {SUMMED_AT_ONCE}) {{ vec part = all(0); for (int64_t e = e0; "
-            f"e < smaller(e0 + {SUMMED_AT_ONCE}, {LAST_EDGE}); e++) {{ {made} }} total += part; }} "
-            "store(to + (j), total, n);"
+            f"e < smaller(e0 + {SUMMED_AT_ONCE}, {LAST_EDGE}); e++) {{ {AT_EDGE} {made} "
+            f"part += {name}; }} total += part; }} store({to} + (j), total, n);"
         )
-        return over_columns(f"OVER_ROW({value.width}, STEP)", step, [f"real *to = {to};"])
 
-    def _pull(self, value: Value, body: Body, name: str, to: str) -> str:
-        made = " ".join([*body.before, *body.lines, f"total += {name};"])
-        step = (
+    def _pull(self, made: str, name: str, to: str) -> str:
+        return (
             "vec total = all(0); "
             "for (int64_t i = s->out_first[q]; i < s->out_first[q + 1]; i++) { "
-            f"const int64_t e = s->out[i], r = s->target[e]; (void)r; {made} }} "
-            "store(to + (j), total, n);"
+            f"const int64_t e = s->out[i], r = s->target[e]; (void)r; {made} total += {name}; }} "
+            f"store({to} + (j), total, n);"
         )
-        return over_columns(f"OVER_ROW({value.width}, STEP)", step, [f"real *to = {to};"])
 
-    def _rowsum(self, value: Value, body: Body, name: str, to: str) -> str:
-        step = " ".join([*body.lines, f"x = {name};"])
-        rows = [*body.before, f"real *to = {to};"]
-        return over_columns(f"SUM_ROW({value.args[0].width}, STEP, to)", step, rows)
+    def _prod(self, made: str, name: str, to: str) -> str:
+        return self._folded(made, f"total * {name}", "1", to)
 
-    def _prod(self, value: Value, body: Body, name: str, to: str) -> str:
-        return self._folded(value, body, to, "1", f"total * {name}")
-
-    def _max(self, value: Value, body: Body, name: str, to: str) -> str:
-        return self._folded(value, body, to, "-INFINITY", f"first_of_largest(total, {name})")
+    def _max(self, made: str, name: str, to: str) -> str:
+        return self._folded(made, f"first_of_largest(total, {name})", "-INFINITY", to)
 
     _amax = _max
 
-    def _folded(self, value: Value, body: Body, to: str, initial: str, total: str) -> str:
+    def _folded(self, made: str, total: str, initial: str, to: str) -> str:
         """Combines the values of the edges to a node, one after the other."""
-        made = " ".join([AT_EDGE, *body.before, *body.lines, f"total = {total};"])
-        step = f"vec total = all({initial}); {EACH_EDGE} {{ {made} }} store({to} + (j), total, n);"
-        return over_columns(f"OVER_ROW({value.width}, STEP)", step)
+        return (
+            f"vec total = all({initial}); {EACH_EDGE} {{ {AT_EDGE} {made} total = {total}; }} "
+            f"store({to} + (j), total, n);"
+        )
 
-    def _others(self, value: Value, body: Body, name: str, to: str) -> str:
-        made = " ".join([AT_EDGE, *body.before, *body.lines, f"real *to = {to} + (j);"])
-        step = (
+    def _others(self, made: str, name: str, to: str) -> str:
+        made = f"{AT_EDGE} {made} real *to = {to} + (j);"
+        return (
             f"vec total = all(1); {EACH_EDGE} {{ {made} store(to, total, n); total *= {name}; }} "
             f"total = all(1); for (int64_t e = {LAST_EDGE} - 1; e >= {FIRST_EDGE}; e--) {{ {made} "
             f"store(to, load(to, n) * total, n); total *= {name}; }}"
         )
-        return over_columns(f"OVER_ROW({value.width}, STEP)", step)
 
-    def _first(self, value: Value, body: Body, name: str, highest: str, to: str) -> str:
-        made = " ".join([AT_EDGE, *body.before, *body.lines])
-        step = (
-            f"vec left = all(1); {EACH_EDGE} {{ {made} vec first = "
+    def _first(self, made: str, name: str, highest: str, to: str) -> str:
+        return (
+            f"vec left = all(1); {EACH_EDGE} {{ {AT_EDGE} {made} vec first = "
             f"choose(({name} == {highest}) | ({name} != {name}), left, all(0)); left -= first; "
             f"store({to} + (j), first, n); }}"
         )
-        return over_columns(f"OVER_ROW({value.width}, STEP)", step)
