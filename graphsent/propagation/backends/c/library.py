@@ -55,12 +55,10 @@ def _text(recurrence: Recurrence) -> str | Unsupported:
 def _load(text: str, real: str, kernels: ctypes.CDLL) -> ctypes.CDLL | str:
     try:
         return build(options_of(real), functools.partial(_open, kernels), text)
-    except TimeoutError as error:
-        _log.info("no compiled recurrence for numbers of type %s: %s", real, error)
-        return TOO_LONG
     except (OSError, RuntimeError) as error:
         _log.info("no compiled recurrence for numbers of type %s: %s", real, error)
-        return f"there is no compiled code: {error}"
+        slow = isinstance(error, TimeoutError)
+        return TOO_LONG if slow else f"there is no compiled code: {error}"
 
 
 def _open(kernels: ctypes.CDLL, path: Path) -> ctypes.CDLL:
