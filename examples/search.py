@@ -8,6 +8,7 @@ Optuna proposes the trials, starting with the shipped settings. A trial is a run
 train` with seed 0, or on fold 0, and its value is the dev metric of the best epoch; with --seeds N,
 it is the mean over N seeds or folds. All trials are kept in
 docs/results/search/CONFIGURATION.json; the same command with more --trials continues the search.
+A trial whose training fails, as with too high a learning rate, is kept with the reason.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import signal
 import sys
 import tempfile
 import time
@@ -29,8 +31,11 @@ import yaml
 from graphsent._files import atomic_path
 from graphsent.errors import DataError, GraphsentError
 from graphsent.reproduction import Catalogue, Configuration, Places, Run
-from graphsent.training import TrainingInterrupted, train
+from graphsent.training import RunConfig, TrainingFailed, train
 from graphsent.training.building import completed
+
+_VARIED = ("training.seed", "task_options.fold")
+"""Settings that each run of a trial has of its own."""
 
 
 def arguments(given: Sequence[str] | None) -> argparse.Namespace:
@@ -74,28 +79,30 @@ def search(
         num_seeds: Number of runs per trial, with seeds from 0, or on folds from 0.
 
     Returns:
-        All trials: their settings, mean dev metrics, best epoch of each run, and CPU minutes.
+        All trials: their settings, mean dev metrics, best epoch of each run, and CPU minutes; of a
+        trial that failed, no metrics but the reason.
 
     Raises:
         GraphsentError: A setting is invalid, or the file is of another search.
     """
+    for name, values in choices.items():
+        if name in _VARIED:
+            raise DataError(f"--choose {name}: varied by --seeds: expected another setting")
+        if any(value in values[:number] for number, value in enumerate(values)):
+            raise DataError(f"--choose {name}: expected different values, got {values}")
+        for value in values:  # before trials that take hours
+            RunConfig.from_dict(_changed(configuration.config, name.split("."), value))
     record = {"configuration": configuration.name, "shipped": configuration.config}
     record |= {"choices": choices, "seeds": num_seeds, "trials": []}
-    if path.exists():
-        try:
-            before = json.loads(path.read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise DataError(f"{path}: damaged: {error}") from None
-        if not isinstance(before, dict) or {**before, "trials": []} != record:
-            raise DataError(f"{path}: holds a search with other settings: expected a new file")
-        record = before
+    path.parent.mkdir(parents=True, exist_ok=True)
+    trials = _kept(path, record)
     space = {
         name: optuna.distributions.CategoricalDistribution(values)
         for name, values in choices.items()
     }
     sampler = optuna.samplers.TPESampler(seed=0, n_startup_trials=4)
     study = optuna.create_study(direction="maximize", sampler=sampler)
-    for done in record["trials"]:
+    for done in trials:
         study.add_trial(
             optuna.trial.create_trial(
                 params=done["settings"], distributions=space, value=_value(done)
@@ -105,18 +112,33 @@ def search(
     if all(shipped[name] in values for name, values in choices.items()):
         study.enqueue_trial(shipped)
     wanted = min(num_trials, math.prod(map(len, choices.values())))
-    while len(record["trials"]) < wanted:
+    while len(trials) < wanted:
         trial = study.ask(space)
-        same = [done for done in record["trials"] if done["settings"] == trial.params]
+        same = [done for done in trials if done["settings"] == trial.params]
         if not same:
             same = [_trial(configuration, trial.params, places, num_seeds)]
-            record["trials"] += same
+            trials = _kept(path, record)  # also those of another process in the meantime
+            if trial.params not in [done["settings"] for done in trials]:
+                trials += same
             with atomic_path(path) as temporary:
-                text = json.dumps(record, indent=1, ensure_ascii=False)
+                text = json.dumps({**record, "trials": trials}, indent=1, ensure_ascii=False)
                 temporary.write_text(text + "\n", encoding="utf-8")
             print(json.dumps(same[0]), flush=True)
         study.tell(trial, _value(same[0]))
-    return record["trials"]
+    return trials
+
+
+def _kept(path: Path, record: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The trials in the file, which must be of the same search."""
+    if not path.exists():
+        return []
+    try:
+        before = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise DataError(f"{path}: damaged: {error}") from None
+    if not isinstance(before, dict) or {**before, "trials": []} != record:
+        raise DataError(f"{path}: holds a search with other settings: expected another --out")
+    return before["trials"]
 
 
 def _trial(
@@ -127,16 +149,17 @@ def _trial(
         config = _changed(config, name.split("."), value)
     runs = Run.of(replace(configuration, config=config), range(num_seeds))[:num_seeds]
     begin = time.process_time()
-    results = [_trained(run, places) for run in runs]
-    return {
-        "settings": dict(settings),
-        "dev": {
+    found: dict[str, Any] = {"settings": dict(settings)}
+    try:
+        results = [_trained(run, places) for run in runs]
+        found["dev"] = {
             name: round(sum(each["dev"][name] for each in results) / len(results), 6)
             for name in results[0]["dev"]
-        },
-        "best_epochs": [each["best_epoch"] for each in results],
-        "minutes": round((time.process_time() - begin) / 60, 2),
-    }
+        }
+        found["best_epochs"] = [each["best_epoch"] for each in results]
+    except TrainingFailed as error:
+        found |= {"dev": {}, "failed": str(error)}
+    return {**found, "minutes": round((time.process_time() - begin) / 60, 2)}
 
 
 def _trained(run: Run, places: Places) -> dict[str, Any]:
@@ -146,8 +169,8 @@ def _trained(run: Run, places: Places) -> dict[str, Any]:
 
 
 def _value(trial: Mapping[str, Any]) -> float:
-    """The value of the main metric, which is the first."""
-    return next(iter(trial["dev"].values()))
+    """The value of the main metric, which is the first; of a failed trial, the lowest."""
+    return next(iter(trial["dev"].values()), -math.inf)
 
 
 def _shipped(configuration: Configuration, name: str) -> Any:
@@ -167,7 +190,10 @@ def _changed(config: Any, names: list[str], value: Any) -> dict[str, Any]:
 
 def _parsed(text: str) -> Any:
     """A value of a setting, as in a configuration file; for YAML alone, 1e-4 is not a number."""
-    value = yaml.safe_load(text)
+    try:
+        value = yaml.safe_load(text)
+    except yaml.YAMLError:
+        raise DataError(f"--choose: expected a value in YAML, got {text!r}") from None
     try:
         return float(value) if isinstance(value, str) else value
     except ValueError:
@@ -177,23 +203,24 @@ def _parsed(text: str) -> Any:
 def main(given: Sequence[str] | None = None) -> int:
     """Runs the search, prints the best trial, and returns the exit status."""
     options = arguments(given)
-    choices = {name: list(map(_parsed, values)) for name, *values in options.choose}
-    if min(options.trials, options.seeds) < 1 or not all(choices.values()):
-        expected = "at least one trial and seed, and at least one value per setting"
-        print(f"error: expected {expected}", file=sys.stderr)
-        return 2
     places = Places(options.data_dir, options.parses_dir, options.vectors_dir, options.encoder)
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     try:
+        choices = {name: list(map(_parsed, values)) for name, *values in options.choose}
+        if min(options.trials, options.seeds) < 1 or not all(choices.values()):
+            expected = "at least one trial and seed, and at least one value per setting"
+            raise DataError(f"expected {expected}")
+        if len(choices) < len(options.choose):
+            raise DataError("--choose: expected each setting once, with all its values")
         configuration = Catalogue().configuration(options.configuration)
         path = options.out / f"{configuration.name}.json"
         trials = search(configuration, choices, options.trials, places, path, options.seeds)
-    except GraphsentError as error:
+    except (GraphsentError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    except TrainingInterrupted as error:
+    except KeyboardInterrupt as error:
         print("interrupted; the same command resumes after the last complete trial")
-        return 128 + error.signal_number
+        return 128 + getattr(error, "signal_number", signal.SIGINT)
     best = max(trials, key=_value)
     print(f"best of {len(trials)} trials, {sum(t['minutes'] for t in trials):.1f} CPU minutes:")
     print(yaml.safe_dump(best, sort_keys=False), end="")

@@ -74,3 +74,61 @@ def test_usage_errors_give_one_line(main, tmp_path, capsys):
     (tmp_path / "search" / "toy-tree.json").write_text("[]")
     assert search(main, "--trials=1", *CHOICES) == 2
     assert "a search with other settings" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("choice", "message"),
+    [
+        (["training.lr", "[1"], "--choose: expected a value in YAML, got '[1'"),
+        (["training.epochs", "1", "one"], "epochs: expected an integer, got 'one'"),
+        (["training.lr", "0.1", "1e-1"], "expected different values, got [0.1, 0.1]"),
+        (["training.lr", "0.1", "--choose", "training.lr", "0.2"], "expected each setting once"),
+        (["training.seed", "1", "2"], "--choose training.seed: varied by --seeds"),
+    ],
+)
+def test_choices_are_checked_before_the_first_trial(main, tmp_path, capsys, choice, message):
+    assert search(main, "--choose", *choice) == 2
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "search").exists()
+
+
+def test_an_output_that_cannot_be_written_is_found_before_the_first_trial(main, capsys):
+    assert main(["toy-tree", "--data-dir=data", "--out=vectors/tiny.txt", *CHOICES]) == 2
+    said = capsys.readouterr()
+    assert not said.out
+    assert "File exists" in said.err
+
+
+def test_a_trial_that_fails_does_not_end_the_search(main, tmp_path, capsys):
+    choices = ("--choose", "training.lr", "1e30", "0.02", "--choose", "training.epochs", "1", "2")
+    assert search(main, "--trials=3", *choices) == 0
+    assert search(main, "--trials=4", *choices) == 0  # with those of the file
+    assert "training.lr: 0.02" in capsys.readouterr().out.rpartition("best of 4 trials")[2]
+    trials = json.loads((tmp_path / "search" / "toy-tree.json").read_text())["trials"]
+    failed = [each for each in trials if each["settings"]["training.lr"] == 1e30]
+    assert len(failed) == 2
+    assert all("epoch 1 is nan" in each["failed"] and not each["dev"] for each in failed)
+
+
+def test_two_searches_side_by_side_keep_the_trials_of_both(main, tmp_path, monkeypatch):
+    module, path = sys.modules["search"], tmp_path / "search" / "toy-tree.json"
+    trained = module._trained
+
+    def meanwhile(*given):
+        monkeypatch.setattr(module, "_trained", trained)
+        assert search(main, "--trials=3", *CHOICES) == 0
+        return trained(*given)
+
+    monkeypatch.setattr(module, "_trained", meanwhile)
+    assert search(main, "--trials=1", *CHOICES) == 0
+    trials = json.loads(path.read_text())["trials"]
+    assert len({tuple(each["settings"].items()) for each in trials}) == len(trials) == 3
+
+
+def test_an_interruption_between_epochs_gives_one_line(main, monkeypatch, capsys):
+    def interrupted(*given, **more):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sys.modules["search"], "train", interrupted)
+    assert search(main, *CHOICES) == 130
+    assert "the same command resumes" in capsys.readouterr().out
