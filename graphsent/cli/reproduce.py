@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import random
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from graphsent.reproduction import (
     run_all,
     write_report,
 )
-from graphsent.reproduction.report import report_files
+from graphsent.reproduction.report import inserted, report_files
 from graphsent.reproduction.scheduling import duration
 from graphsent.training.figures import figures
 
@@ -89,9 +90,13 @@ def _reproduce(
         except GraphsentError as error:
             if not _is_finished(finished, each):
                 impossible[each.configuration.name] = str(error)
+    if arguments.into:  # before runs that take hours
+        inserted(Path(arguments.into), "")
     for flag, directory in (("--out", execution.finished), ("--work", execution.work)):
-        try:  # before runs that take hours
+        try:
             directory.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=directory):
+                pass
         except OSError as error:
             raise UsageError(f"{flag}: {directory}: {error.strerror}") from None
     of_cpu = duration(sum(each.configuration.minutes for each in missing))
@@ -178,7 +183,8 @@ def _check(
     there = [(each, finished.read(each)) for each in _runs(catalogue, arguments)]
     fitting = [(each, kept) for each, kept in there if kept and kept["minutes"] <= budget]
     if not fitting:
-        raise DataError(f"{finished.path}: no finished run to repeat")
+        within = f" within {budget:g} minutes" if any(kept for _, kept in there) else ""
+        raise DataError(f"{finished.path}: no finished run to repeat{within}")
     run, kept = random.choice(fitting)
     print(f"{run.name}: repeating, about {kept['minutes']:.1f} minutes", flush=True)
     found = repeat(execution, run)

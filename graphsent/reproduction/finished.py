@@ -58,14 +58,16 @@ class FinishedRuns:
             data: Checksums that its data must have; by default they are not checked.
 
         Raises:
-            DataError: Its file is damaged.
+            DataError: Its file is damaged, or cannot be read.
         """
         path = self.file(run)
         try:
             content = json.loads(path.read_text(encoding="utf-8"))
         except FileNotFoundError:
             return None
-        except (OSError, ValueError, RecursionError) as error:
+        except OSError as error:
+            raise DataError(f"{path}: cannot read it: {error.strerror}") from None
+        except (ValueError, RecursionError) as error:
             raise _damaged(path, str(error)) from None
         if not isinstance(content, dict) or not all(
             isinstance(content.get(name), kind) for name, kind in _NEEDED.items()

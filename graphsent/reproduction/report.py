@@ -20,7 +20,7 @@ from graphsent.tasks import get_task
 from graphsent.tasks.corpus import WORDS
 from graphsent.training.figures import is_share
 
-__all__ = ["entries", "report_files", "write_report"]
+__all__ = ["entries", "inserted", "report_files", "write_report"]
 
 _DIGITS = 4
 _BEGIN, _END = "<!-- results -->", "<!-- end of results -->"
@@ -114,14 +114,18 @@ def write_report(
         for_programs: json.dumps(found, indent=1, ensure_ascii=False) + "\n",
     }
     if document:
-        texts[document] = _inserted(document, summary(catalogue, found, compared))
+        texts[document] = inserted(document, summary(catalogue, found, compared))
     for path, text in texts.items():
         with atomic_path(path) as temporary:
             temporary.write_text(text, encoding="utf-8")
 
 
-def _inserted(document: Path, block: str) -> str:
-    """The text of a document with the block between the markers replaced."""
+def inserted(document: Path, block: str) -> str:
+    """The text of a document with the block between the markers replaced.
+
+    Raises:
+        DataError: It cannot be read, or has no markers.
+    """
     try:
         text = document.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

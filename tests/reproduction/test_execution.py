@@ -171,6 +171,10 @@ def test_a_damaged_file_is_named(execution, run):
         file.write_text(text)
         with pytest.raises(DataError, match=rf"seed-1\.json: damaged.*{message}|{message}"):
             FinishedRuns(execution.finished).read(run)
+    file.unlink()
+    file.mkdir()  # a file without permission is like that, except for root
+    with pytest.raises(DataError, match=r"seed-1\.json: cannot read it: "):
+        FinishedRuns(execution.finished).read(run)
 
 
 @pytest.mark.parametrize(

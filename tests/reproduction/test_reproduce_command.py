@@ -90,10 +90,13 @@ def test_missing_runs_of_a_table_and_a_report(here, execution, catalogue, capsys
 
 def test_a_repeated_run_is_the_same_or_other_by_chance_or_more(here, execution, catalogue, capsys):
     run = Run(catalogue.configuration("toy-nbow"), "seed", 0)
-    execute(execution, run)
+    kept = execute(execution, run)
     command = ["reproduce", "--check", "--data-dir=data"]
     assert main(command) == 0
     assert "identical on every example" in capsys.readouterr().out
+    FinishedRuns(execution.finished).write(run, {**kept, "minutes": 9.0})
+    assert main([*command, "--budget=8"]) == 2
+    assert "no finished run to repeat within 8 minutes" in capsys.readouterr().err
 
     def change(how: Callable[[np.ndarray], np.ndarray]) -> None:
         """Changes the finished run's record of where the model was correct."""
@@ -169,6 +172,7 @@ def test_the_fast_version_says_so(here, capsys):
         (["--report", "--out=/"], "--out: expected a directory with a name, got /"),
         (["toys", "--data-dir=data", "--work=shipped/tables/toys.yaml"], "toys.yaml: File exists"),
         (["toys", "--data-dir=data", "--out=shipped/tables/toys.yaml/x"], "/x: Not a directory"),
+        (["toys", "--data-dir=data", "--into=none.md"], "none.md: cannot read it"),
         (["--report", "--fast", "--into=README.md"], "--into: expected the results of full runs"),
         (["--report", "--out=shipped", "--into=none.md"], "none.md: cannot read it"),
         (
@@ -184,6 +188,16 @@ def test_usage_errors(here, capsys, arguments, message):
         status = error.code
     assert status == 2
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.skipif(os.name == "nt", reason="/proc")
+@pytest.mark.parametrize("flag", ["--out", "--work"])
+def test_a_directory_that_cannot_be_written_is_found_before_the_first_run(here, capsys, flag):
+    with pytest.raises(SystemExit, match="2"):
+        main(["reproduce", "toys", "--data-dir=data", f"{flag}=/proc/self"])
+    captured = capsys.readouterr()
+    assert f"{flag}: /proc/" in captured.err
+    assert not captured.out
 
 
 def test_a_report_on_the_current_directory_is_beside_it(here, monkeypatch):
