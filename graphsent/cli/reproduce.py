@@ -29,6 +29,15 @@ from graphsent.training.figures import figures
 
 __all__ = ["run"]
 
+_EFFECTS: dict[str, tuple[Any, tuple[str, ...]]] = {
+    "budget": (None, ("--check",)),
+    "device": ("cpu", ("--check",)),
+    "into": (None, ("--report",)),
+    "jobs": (1, ()),
+    "seeds": ("0-4", ("--check", "--list")),
+}
+"""Defaults of options, and the actions besides running tables that they have an effect on."""
+
 
 def run(arguments: Any) -> None:
     """Runs the action asked for."""
@@ -48,10 +57,9 @@ def run(arguments: Any) -> None:
     actions = [f"--{name}" for name in ("list", "check", "report") if getattr(arguments, name)]
     if len(actions) > 1:
         raise UsageError(f"expected one of {' and '.join(actions)}")
-    if arguments.into and actions not in ([], ["--report"]):
-        raise UsageError(f"--into has no effect with {actions[0]}: expected --report")
-    if arguments.device != "cpu" and actions not in ([], ["--check"]):
-        raise UsageError(f"--device has no effect with {actions[0]}")
+    for name, (default, used_by) in _EFFECTS.items():
+        if actions and actions[0] not in used_by and getattr(arguments, name) != default:
+            raise UsageError(f"--{name} has no effect with {actions[0]}")
     if arguments.report and arguments.tables:
         raise UsageError(f"--report covers all tables: leave out {' '.join(arguments.tables)}")
     if arguments.into and arguments.fast:
