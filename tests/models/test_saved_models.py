@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from strategies import random_tree
+from torch.nn.utils import prune
 
 from graphsent.errors import ModelError
 from graphsent.models import NBoW, Sentence, TreeLSTMClassifier, load_pretrained
@@ -191,7 +192,7 @@ def test_numbers_of_numpy_are_saved(tmp_path):
 
 def test_arguments_that_json_cannot_hold_are_not_saved(tmp_path):
     model = NBoW(VOCAB, 2, 4)
-    model._arguments["dropout"] = torch.zeros(1)
+    model._arguments["dropout"] = np.float32(0.5)
     with pytest.raises(ModelError, match=r"argument dropout=.* is not a JSON value"):
         model.save_pretrained(tmp_path / "model")
     assert not (tmp_path / "model").exists()
@@ -234,3 +235,16 @@ def test_a_card_is_saved_with_the_model_and_may_be_changed(tmp_path):
     assert loaded.card == "# Changed\n"
     loaded.save_pretrained(tmp_path / "model")
     assert load_pretrained(tmp_path / "model").card == "# Changed\n"
+
+
+def test_a_model_that_could_not_be_loaded_is_not_saved(tmp_path):
+    """Pruning renames a parameter; undone, the model is saved, with the pruned weights."""
+    model = NBoW(VOCAB, 3, 4)
+    prune.l1_unstructured(model.output, "weight", amount=0.5)
+    with pytest.raises(ModelError, match=r"^cannot save nbow: the parameter 'output.weight' of"):
+        model.save_pretrained(tmp_path / "model")
+    assert not (tmp_path / "model").exists()
+    prune.remove(model.output, "weight")
+    model.save_pretrained(tmp_path / "model")
+    weight = load_pretrained(tmp_path / "model").output.weight
+    assert int((weight == 0).sum()) == weight.numel() // 2

@@ -86,9 +86,7 @@ def restore(
         raise ModelError(
             f"{directory}: the class of the model is {saved.own_class}, not {cls.__name__}"
         )
-    # Check shapes first without allocating memory: sizes in a damaged config may be anything.
-    with suppress(NotImplementedError), torch.device("meta"):
-        _fitting(_build(cls, saved, directory).state_dict(), saved.tensors, directory)
+    check_restorable(cls, saved, directory)
     model = _build(cls, saved, directory)
     if model.tokenizer is not None:
         model.tokenizer = saved.tokenizer or model.unsaved_tokenizer
@@ -104,6 +102,16 @@ def restore(
     elif encoder is not None:
         raise ModelError(f"{directory}: the model has no encoder, but one was given: {encoder}")
     return model.eval()
+
+
+def check_restorable(cls: type[Any], saved: SavedModel, directory: str | os.PathLike[str]) -> None:
+    """Checks parameters without allocating memory: sizes in a damaged config may be anything.
+
+    Raises:
+        ModelError: A model with these arguments cannot be built, or has other parameters.
+    """
+    with suppress(NotImplementedError), torch.device("meta"):
+        _fitting(_build(cls, saved, directory).state_dict(), saved.tensors, directory)
 
 
 def _build(cls: type[Any], saved: SavedModel, directory: str | os.PathLike[str]) -> Any:

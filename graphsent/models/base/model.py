@@ -18,7 +18,7 @@ from graphsent.models.arguments import check_sizes, check_types, signature_of, w
 from graphsent.models.base.embedding import EmbedsWords
 from graphsent.models.base.encoding import Encodes
 from graphsent.models.base.hub import local_directory, push
-from graphsent.models.base.loading import own_class, restore, settled
+from graphsent.models.base.loading import check_restorable, own_class, restore, settled
 from graphsent.models.base.losses import classification_loss
 from graphsent.models.base.storage import WORD_TABLES, SavedModel, read_model, write_model
 from graphsent.propagation import resolve_engine
@@ -226,7 +226,8 @@ class Model(Encodes, EmbedsWords, ABC):
 
         Raises:
             ModelError: The directory holds something other than a model, or an argument is not a
-                JSON value.
+                JSON value; or the model's parameters are not those of its arguments, as with
+                modules that were pruned or parametrized, so that it could not be loaded.
         """
         features = self._contextual
         encoder = features.encoder if features is not None and features.options.tuned else None
@@ -251,6 +252,7 @@ class Model(Encodes, EmbedsWords, ABC):
             self.card,
             own_class(type(self)),
         )
+        check_restorable(type(self), saved, f"cannot save {self.name}")
         write_model(directory, saved)
 
     def push_to_hub(self, repository: str, **options: Any) -> str:
