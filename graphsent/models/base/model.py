@@ -252,7 +252,10 @@ class Model(Encodes, EmbedsWords, ABC):
             self.card,
             own_class(type(self)),
         )
-        check_restorable(type(self), saved, f"cannot save {self.name}")
+        try:
+            check_restorable(type(self), saved, f"cannot save {self.name}")
+        except ModelError as error:
+            raise ModelError(f"{error}: undo pruning and other changes of modules first") from None
         write_model(directory, saved)
 
     def push_to_hub(self, repository: str, **options: Any) -> str:
