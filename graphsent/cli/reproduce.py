@@ -5,10 +5,11 @@ from __future__ import annotations
 import functools
 import random
 import tempfile
+from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-from graphsent.cli.arguments.reproduce import FAST_OUT, OUT
+from graphsent.cli.arguments.reproduce import FAST_OUT, OUT, add_arguments
 from graphsent.cli.request import device_of
 from graphsent.cli.several_runs import numbers
 from graphsent.cli.usage import UsageError, check_counts, counted
@@ -29,14 +30,14 @@ from graphsent.training.figures import figures
 
 __all__ = ["run"]
 
-_EFFECTS: dict[str, tuple[Any, tuple[str, ...]]] = {
-    "budget": (None, ("--check",)),
-    "device": ("cpu", ("--check",)),
-    "into": (None, ("--report",)),
-    "jobs": (1, ()),
-    "seeds": ("0-4", ("--check", "--list")),
+_USED_BY: dict[str, tuple[str, ...]] = {
+    "budget": ("--check",),
+    "device": ("--check",),
+    "into": ("--report",),
+    "jobs": (),
+    "seeds": ("--check", "--list"),
 }
-"""Defaults of options, and the actions besides running tables that they have an effect on."""
+"""Options of running tables, and the other actions that they have an effect on."""
 
 
 def run(arguments: Any) -> None:
@@ -57,8 +58,11 @@ def run(arguments: Any) -> None:
     actions = [f"--{name}" for name in ("list", "check", "report") if getattr(arguments, name)]
     if len(actions) > 1:
         raise UsageError(f"expected one of {' and '.join(actions)}")
-    for name, (default, used_by) in _EFFECTS.items():
-        if actions and actions[0] not in used_by and getattr(arguments, name) != default:
+    declared = ArgumentParser()
+    add_arguments(declared)
+    for name, used_by in _USED_BY.items():
+        is_given = getattr(arguments, name) != declared.get_default(name)
+        if is_given and actions and actions[0] not in used_by:
             raise UsageError(f"--{name} has no effect with {actions[0]}")
     if arguments.report and arguments.tables:
         raise UsageError(f"--report covers all tables: leave out {' '.join(arguments.tables)}")

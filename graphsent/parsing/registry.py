@@ -44,7 +44,7 @@ def load_parser(name: str, kind: str | None = None, num_threads: int | None = No
         raise unknown_parser(name)
     if family in PARSERS:
         parser = importlib.import_module(PARSERS[family].module).load(argument, kind, num_threads)
-        again = parser.source.parser, parser.source.kind, num_threads
+        again = parser.source.parser, parser.source.kind, num_threads  # with an absolute path
         return dataclasses.replace(parser, loading=(load_parser, again))
     return own_parser.load(name, kind, num_threads)
 

@@ -241,7 +241,7 @@ def test_a_model_that_could_not_be_loaded_is_not_saved(tmp_path):
     """Pruning renames a parameter; undone, the model is saved, with the pruned weights."""
     model = NBoW(VOCAB, 3, 4)
     prune.l1_unstructured(model.output, "weight", amount=0.5)
-    with pytest.raises(ModelError, match=r"^cannot save nbow: .*'output.weight' .*: undo pruning"):
+    with pytest.raises(ModelError, match=r"^cannot save nbow: .*'output.weight' .* pruning\?"):
         model.save_pretrained(tmp_path / "model")
     assert not (tmp_path / "model").exists()
     prune.remove(model.output, "weight")

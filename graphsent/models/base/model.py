@@ -255,7 +255,8 @@ class Model(Encodes, EmbedsWords, ABC):
         try:
             check_restorable(type(self), saved, f"cannot save {self.name}")
         except ModelError as error:
-            raise ModelError(f"{error}: undo pruning and other changes of modules first") from None
+            hint = "were its modules or arguments changed, as by pruning?"
+            raise ModelError(f"{error}; it could not be loaded: {hint}") from None
         write_model(directory, saved)
 
     def push_to_hub(self, repository: str, **options: Any) -> str:
