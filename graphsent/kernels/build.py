@@ -84,10 +84,13 @@ def build(options: tuple[str, ...], load: Callable[[Path], Loaded], text: str = 
     if os.name != "posix":
         raise RuntimeError("they are built on Unix only")
     directory, key = cache_directory(), _key(options, text)
-    _make_private(directory)
-    if text != _KERNELS:  # in separate directories, so that builds do not wait for each other
-        directory = directory / "recurrences" / key[:2]
+    try:
         _make_private(directory)
+        if text != _KERNELS:  # in separate directories, so that builds do not wait for each other
+            directory = directory / "recurrences" / key[:2]
+            _make_private(directory)
+    except OSError as error:
+        raise OSError(f"{error}: set GRAPHSENT_CACHE to another directory") from None
     loaded = _load_cached(directory, key, load)
     if loaded is not None:
         return loaded

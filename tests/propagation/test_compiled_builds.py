@@ -197,7 +197,7 @@ def test_a_cache_that_others_may_write_to(mode, empty_cache, quick_compiler, cap
     empty_cache.chmod(mode)
     with caplog.at_level(logging.INFO):
         assert not kernels_in_use()
-    assert f"others may write to {empty_cache}" in caplog.text
+    assert f"others may write to {empty_cache}: set GRAPHSENT_CACHE to" in caplog.text
     assert list(empty_cache.iterdir()) == [library]
     empty_cache.chmod(0o755)
     assert in_a_new_process()
@@ -219,7 +219,7 @@ def test_a_cache_from_which_no_code_may_be_loaded(empty_cache, quick_compiler, m
     monkeypatch.setattr(os, "statvfs", lambda path: os.statvfs_result(status))
     with caplog.at_level(logging.INFO):
         assert not kernels_in_use()
-    assert "no code may be loaded from" in caplog.text
+    assert f"no code may be loaded from {empty_cache}: set GRAPHSENT_CACHE to" in caplog.text
     assert not quick_compiler.exists()
 
 
