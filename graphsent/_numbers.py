@@ -1,4 +1,4 @@
-"""Numbers in decimal notation, and what counts as an integer."""
+"""Numbers in decimal notation, rounded numbers, and what counts as an integer."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from numbers import Integral
 from typing import Any
 
-__all__ = ["decimal", "is_integer"]
+__all__ = ["decimal", "is_integer", "rounded"]
 
 # Python's float reads more: 1_000, digits of other scripts.
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
@@ -19,6 +19,19 @@ def decimal(text: str) -> float | None:
         return None
     value = float(text)
     return value if abs(value) < _LARGEST else None
+
+
+def rounded(value: float, places: int) -> str:
+    """A number with this many decimal places; if it is below 0.1, with as many significant digits.
+
+    Scores may be of any scale: of those below 0.001, three decimal places would only leave zeros.
+
+    Example:
+        >>> rounded(41.23456, 3), rounded(-0.000412345, 3), rounded(0, 3)
+        ('41.235', '-0.000412', '0.000')
+    """
+    is_small = 0 < abs(value) < 0.1
+    return f"{value:#.{places}g}" if is_small else f"{value:.{places}f}"
 
 
 def is_integer(value: Any) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from graphsent._files import atomic_path
+from graphsent._numbers import rounded
 from graphsent.cli.own_data import check_effects, with_own_data
 from graphsent.cli.own_tasks import import_from_here
 from graphsent.cli.usage import UsageError, check_target, counted, flag
@@ -168,7 +169,7 @@ def _scores(found: SplitInspection) -> list[str]:
     if not numbers:
         return []
     mean = sum(numbers) / len(numbers)
-    return [f"scores: {min(numbers):g} to {max(numbers):g}, mean {mean:.3f}"]
+    return [f"scores: {min(numbers):g} to {max(numbers):g}, mean {rounded(mean, 3)}"]
 
 
 def _beyond_train(found: SplitInspection, train: SplitInspection) -> dict[str, int]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from graphsent._files import atomic_path
+from graphsent._numbers import rounded
 from graphsent.cli.streams import Answered
 from graphsent.cli.usage import UsageError, counted
 from graphsent.drawing import write_page
@@ -214,7 +215,7 @@ def json_of(each: Answered) -> dict[str, Any]:
         return each.answer.to_dict()
     texts = [" ".join(part.words) for part in each.input.sentences]
     names = ("first", "second") if len(texts) > 1 else ("text",)
-    return {"score": round(float(each.answer), 6), **dict(zip(names, texts, strict=True))}
+    return {"score": float(rounded(float(each.answer), 6)), **dict(zip(names, texts, strict=True))}
 
 
 def _verdict(answer: Any) -> tuple[str, ...]:
@@ -222,4 +223,4 @@ def _verdict(answer: Any) -> tuple[str, ...]:
         return answer.root_name, f"{answer.root_probability:.3f}"
     if isinstance(answer, PairPrediction):
         return answer.name, f"{answer.probabilities[answer.label]:.3f}"
-    return (f"{float(answer):.3f}",)
+    return (rounded(float(answer), 3),)

@@ -10,6 +10,7 @@ from pytorch_lightning import Callback, LightningModule, Trainer
 
 from graphsent._files import atomic_path
 from graphsent._names import listed
+from graphsent._numbers import rounded
 from graphsent.models import Model
 from graphsent.training.directory import RunDirectory
 from graphsent.training.figures import figures
@@ -119,9 +120,12 @@ class EpochKeeper(Callback):
         self._echo(describe_epoch(entry, trainer.max_epochs, is_best))
 
     def _ordered(self, metrics: Mapping[str, Any]) -> dict[str, float]:
-        """The metrics, loss and selection metric first, rounded to single precision."""
+        """The metrics, loss and selection metric first, rounded to single precision.
+
+        The best epoch is selected by these figures: errors of small scores must not become 0.
+        """
         names = dict.fromkeys(("loss", f"dev_{self._selection.metric}", *metrics))
-        return {name: round(float(metrics[name]), _DIGITS) for name in names}
+        return {name: float(rounded(float(metrics[name]), _DIGITS)) for name in names}
 
 
 def describe_epoch(entry: dict[str, Any], num_epochs: int | None, is_best: bool) -> str:

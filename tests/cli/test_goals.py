@@ -10,6 +10,7 @@ from toy_treebank import TINY
 
 from graphsent.cli import main
 from graphsent.tasks import get_task
+from graphsent.training import load_model
 
 MODULE = """
 from graphsent.sentences import Sentence
@@ -108,6 +109,23 @@ def test_a_regression_learns_scores(here, capsys):
         main(["predict", "run", "in.txt", "--format=trees"])
     with pytest.raises(SystemExit, match="2"):
         main(["draw", "--tree=(X good)", "--model=run", "--out=tree.svg"])
+
+
+def test_small_scores_are_printed_with_as_many_digits(here, capsys):
+    write(here, ["4e-5\tgood", "2e-5\tfilm", "1e-5\tbad"] * 8)
+    assert learn("--task=goal_tasks_here:Scores", "--model=nbow") == 0
+    capsys.readouterr()
+    (here / "in.txt").write_text("good\nbad\n")
+    assert main(["predict", "run", "in.txt"]) == 0
+    printed = [float(line.split("\t")[0]) for line in capsys.readouterr().out.splitlines()]
+    assert main(["predict", "run", "in.txt", "--format=jsonl"]) == 0
+    exact = [json.loads(line)["score"] for line in capsys.readouterr().out.splitlines()]
+    assert 0 < exact[1] < exact[0] < 1e-4
+    assert printed == pytest.approx(exact, rel=1e-2)
+    assert load_model("run").predict(["good", "bad"]).tolist() == pytest.approx(exact, rel=1e-5)
+    files = ["--train=train.tsv", "--dev=dev.tsv", "--split=0"]
+    assert main(["debug-data", *files, "--regression"]) == 0
+    assert "scores: 1e-05 to 4e-05, mean 2.33e-05" in capsys.readouterr().out
 
 
 def test_entailment(tmp_path, capsys):

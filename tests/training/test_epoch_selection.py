@@ -79,6 +79,19 @@ def test_early_stopping_and_the_model_follow_the_metric(scores, tmp_path):
     assert error == pytest.approx(min(errors), abs=1e-5)
 
 
+def test_the_epoch_does_not_depend_on_the_scale_of_the_scores(scores, tmp_path):
+    config = scores(epochs=8, select="mse", lr=0.5)
+    path = tmp_path / "scores.tsv"
+    lines = [line.split("\t") for line in path.read_text().splitlines()]
+    runs = []
+    for name, scale in (("whole", 1.0), ("small", 2.0**-20)):
+        path.write_text("".join(f"{scale * float(score)}\t{text}\n" for score, text in lines))
+        runs.append(train(config, tmp_path / name, echo=silent))
+    first, second = runs
+    assert second["best_epoch"] == first["best_epoch"] > 1
+    assert second["dev"]["mse"] == pytest.approx(2.0**-40 * first["dev"]["mse"], rel=1e-4)
+
+
 def test_a_resumed_run_selects_by_the_same_metric(scores, tmp_path):
     whole = train(scores(epochs=6, select="mse", lr=0.5), tmp_path / "whole", echo=silent)
     train(scores(epochs=3, select="mse", lr=0.5), tmp_path / "run", echo=silent)
