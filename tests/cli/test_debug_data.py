@@ -122,7 +122,7 @@ def test_data_that_training_refuses(tmp_path, look, capsys):
     equal.write_text("".join(f"{form}\tfilm {i}\n" for i in range(20) for form in ("2", "2.0")))
     several.write_text("".join(f"{i % 4}\tplay {i}\n" for i in range(40)))
     cases = [
-        ([f"--train={few}", f"--test={few}"], "too few distinct examples to hold out a dev split"),
+        ([f"--train={few}", f"--test={few}"], "too few distinct examples of each label to hold"),
         ([f"--train={equal}", f"--dev={several}", "--regression"], "train: all scores are 2"),
         ([f"--train={several}", f"--dev={equal}", "--regression"], "dev: all scores are 2"),
     ]

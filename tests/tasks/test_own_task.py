@@ -185,7 +185,11 @@ def test_a_label_that_is_not_in_train(tsv, tmp_path):
         ([("a b", "x")], "all 1 examples have the label 'a b': expected at least two labels"),
         (
             [("pos", "x"), ("neg", "y")],
-            "too few distinct examples to hold out a dev split: add",
+            "too few distinct examples of each label to hold out 0.1 of them as dev: add --dev",
+        ),
+        (
+            [(f"class {i % 30}", f"text {i}") for i in range(120)],
+            r"examples of each label to hold out 0.1 of them as dev: .* hold out more \(--split\)",
         ),
         (
             [(text, label) for label, text in own_examples()],

@@ -358,9 +358,11 @@ class OwnTask(Task):
     def _no_examples(self, split: str) -> str:
         if self._own.files(split):
             return f"{_names(self._own, split)}: no examples: expected labelled sentences"
-        files = _names(self._own, "train")
+        files, share = _names(self._own, "train"), self._own.held_out()[split]
+        of_labels = "" if self._own.regression else " of each label"  # which have equal shares
         return (
-            f"{files}: too few distinct examples to hold out a {split} split: add --{split} FILE"
+            f"{files}: too few distinct examples{of_labels} to hold out {share:g} of them as "
+            f"{split}: add --{split} FILE, or hold out more (--split)"
             + (", or do without (--split 0)" if split == "test" and self._own.dev else "")
         )
 
