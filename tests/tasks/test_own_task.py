@@ -11,7 +11,7 @@ from graphsent.errors import DataError
 from graphsent.sentences import Sentence
 from graphsent.tasks import get_task
 from graphsent.tasks.own import iter_examples
-from graphsent.trees import Tree
+from graphsent.trees import DependencyTree, Tree
 
 
 @pytest.fixture
@@ -290,6 +290,30 @@ def test_nothing_is_held_out_of_a_stream(tsv):
     stream = task.stream(splits=("train",), tree_kind="words")
     assert list(stream.splits["train"]()) == whole.splits["train"]
     assert task.available == ("train",)
+
+
+def test_a_stream_is_of_one_kind(tmp_path):
+    """In memory, a model of words also reads sentences without labelled phrases among others."""
+    word = "{}\t{}\t_\t_\t_\t_\t{}\t_\t_\t{}\n"
+    path = tmp_path / "my.conllu"
+    path.write_text(
+        "".join(
+            f"# label = {label}\n"
+            + word.format(1, f"film{number}", 0, "_")
+            + word.format(2, "works", 1, "Label=pos" if number < 2 else "_")
+            + "\n"
+            for number, label in enumerate(["pos", "neg"] * 2)
+        )
+    )
+    task = get_task("own", train=str(path), split=0.0)
+    kinds = [type(each) for each in task.load(splits=("train",), tree_kind="words").splits["train"]]
+    assert kinds == [DependencyTree] * 2 + [Sentence] * 2
+    message = (
+        r"my\.conllu:9: expected a dependency tree with labelled phrases as before, got a sentence "
+        "without labelled phrases: with --stream, the examples of a split must be of one kind"
+    )
+    with pytest.raises(DataError, match=message):
+        list(task.stream(splits=("train",), tree_kind="words").splits["train"]())
 
 
 def test_it_streams_what_it_loads(tsv):

@@ -230,8 +230,17 @@ class OwnTask(Task):
         self._own = replace(self._own, split=0)
 
         def examples(split: str) -> Iterator[Any]:
+            kinds: dict[str, None] = {}  # in order
             for path, row in self._rows_of(split, self.good_rows):
-                yield self.example(row, path, tree_kind, trees)
+                example = self.example(row, path, tree_kind, trees)
+                kinds[kind_of(example)] = None
+                if len(kinds) > 1:  # a model of words reads any, but shards hold one kind
+                    before, found = map(_described, kinds)
+                    raise DataError(
+                        f"{path}:{row.line}: expected {before} as before, got {found}: with "
+                        "--stream, the examples of a split must be of one kind"
+                    )
+                yield example
 
         streams = {split: functools.partial(examples, split) for split in splits}
         return TaskStream(streams, self._source(tree_kind, {}))
@@ -365,6 +374,13 @@ class OwnTask(Task):
             f"{split}: add --{split} FILE, or hold out more (--split)"
             + (", or do without (--split 0)" if split == "test" and self._own.dev else "")
         )
+
+
+def _described(kind: str) -> str:
+    """An example as a model of words reads it."""
+    if kind == WORDS:
+        return "a sentence without labelled phrases"
+    return f"a {kind} tree with labelled phrases"
 
 
 def _names(options: OwnOptions, split: str) -> str:
