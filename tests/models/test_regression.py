@@ -172,3 +172,12 @@ def test_equal_scores_have_a_deviation_of_1(score):
     output = ScoreOutput(3)
     output.fit([score] * 15)
     assert output.deviation == 1
+
+
+def test_scores_that_single_precision_cannot_tell_apart():
+    times = [1_700_000_000 + number for number in range(21)]
+    model = NBoW(VOCABULARY, 1, 4)
+    with pytest.raises(ModelError, match=r"a mean of 1700000010 and .* subtract a number near the"):
+        model.init_scores([Sentence(["film"], str(time)) for time in times])
+    model.init_scores([Sentence(["film"], str(time - times[0])) for time in times])
+    assert model.output.mean == 10

@@ -18,7 +18,7 @@ from graphsent.models.base.model import Model
 from graphsent.models.base.prediction import Prediction
 from graphsent.models.base.reading import ReadsTrees, ReadsWords
 from graphsent.models.batches.shape import nodes_of_same_span
-from graphsent.models.batches.trees import chosen_units, is_labelled, tree_batches
+from graphsent.models.batches.trees import chosen_units, tree_batches
 from graphsent.models.batches.words import SequenceBatch
 from graphsent.models.encoders.filters import Filter, FilterEncoder
 from graphsent.models.heads.scores import ScoreOutput, gold_scores, output_layer, score_of
@@ -93,8 +93,8 @@ class Classifier(Model):
     def init_scores(self, examples: Iterable[Any]) -> None:
         """Sets mean and deviation of a regression output from the scores of training examples."""
         if isinstance(self.output, ScoreOutput):
-            gold = gold_scores(examples)
-            self.output.fit(gold[is_labelled(gold)])
+            scores = (score_of(label) for each in examples for label in each.labels)
+            self.output.fit([score for score in scores if math.isfinite(score)])
 
     def collate(self, trees: Iterable[Any]) -> Any:
         """Builds the batch of trees or sentences; usable as ``collate_fn`` of a ``DataLoader``.

@@ -14,6 +14,8 @@ from graphsent.layers import expected_score
 
 __all__ = ["ScoreOutput", "gold_scores", "output_layer", "score_of", "scores_of"]
 
+_LEAST_DEVIATION = 1e-5  # of scores, relative to their mean; float32 has steps of 1e-7
+
 
 class ScoreOutput(nn.Linear):
     r"""Linear layer with one output, on the scale of the training scores.
@@ -45,15 +47,22 @@ class ScoreOutput(nn.Linear):
         """Sets mean and standard deviation (1 if all are equal) from the training scores.
 
         Raises:
-            ModelError: There are no scores.
+            ModelError: There are no scores, or they differ by too little for single precision.
         """
         if not len(scores):
             raise ModelError("no training example has a number as its score")
         numbers = torch.as_tensor(scores, dtype=torch.float64)
         # Of equal numbers, the computed deviation may be another than 0.
         differ = numbers.max() > numbers.min()
-        self.mean.copy_(numbers.mean())
-        self.deviation.copy_(numbers.std(correction=0) if differ else torch.ones(()))
+        mean, deviation = numbers.mean(), numbers.std(correction=0)
+        if differ and deviation < _LEAST_DEVIATION * mean.abs():
+            raise ModelError(
+                f"the training scores have a mean of {float(mean):.10g} and a standard deviation "
+                f"of {float(deviation):.4g}, too little to tell them apart in single precision: "
+                "subtract a number near the mean from all scores"
+            )
+        self.mean.copy_(mean)
+        self.deviation.copy_(deviation if differ else torch.ones(()))
 
 
 def output_layer(num_features: int, num_classes: int) -> nn.Linear:
