@@ -59,7 +59,8 @@ class OwnSource:
             found = f"scores from {lowest:g} to {highest:g} in {split}"
         else:
             shown = [f"{label} {count:,}" for label, count in labels.items()]
-            found = f"{len(labels)} labels in {split}: {listed(shown, _MOST_SHOWN)}"
+            number = "1 label" if len(labels) == 1 else f"{len(labels)} labels"
+            found = f"{number} in {split}: {listed(shown, _MOST_SHOWN)}"
         return f"{', '.join(parts)}; {found}"
 
     def describe(self) -> dict[str, Any]:

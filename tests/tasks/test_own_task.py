@@ -329,6 +329,8 @@ def test_descriptions_in_the_log_and_results(tsv):
         "train 48 of my.tsv, dev 6 held out of train, test 6 held out of train; 2 labels in train: "
         "neg 24, pos 24"
     )
+    source.labels["train"].pop("neg")
+    assert source.summary().endswith("; 1 label in train: pos 24")
     described = source.describe()["splits"]
     assert described["dev"]["labels"] == {"neg": 3, "pos": 3}
     assert described["dev"]["held_out_of_train"] == 0.1
