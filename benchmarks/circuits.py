@@ -29,7 +29,7 @@ import torch
 from torch import Tensor
 
 from graphsent._dgl import dgl
-from graphsent._files import atomic_path
+from graphsent._files import write_atomically
 from graphsent.cells import ChildSumTreeLSTM
 
 SIZE = 128
@@ -166,8 +166,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     print(text, end="")
     if options.markdown:
-        with atomic_path(options.markdown) as path:
-            path.write_text(text)
+        write_atomically(options.markdown, text)
     return 0
 
 

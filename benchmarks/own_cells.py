@@ -35,7 +35,7 @@ from harness.engines import SWITCH
 from torch import Tensor, nn
 
 from graphsent._dgl import dgl
-from graphsent._files import atomic_path
+from graphsent._files import write_atomically
 from graphsent.cells import AttentiveTreeLSTM, IndexedFeat, NaryTreeLSTM
 from graphsent.errors import GraphsentError
 
@@ -147,8 +147,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     text = table(found)
     print(text, end="")
     if options.markdown:
-        with atomic_path(options.markdown) as path:
-            path.write_text(text)
+        write_atomically(options.markdown, text)
     return 0
 
 

@@ -38,7 +38,7 @@ from harness.tables import grid, spread
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from graphsent._files import atomic_path
+from graphsent._files import write_atomically
 from graphsent.errors import GraphsentError
 from graphsent.layers import GRU, LSTM, time_mask
 from graphsent.models import model_class
@@ -271,8 +271,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         (options.json, json.dumps(figures, indent=2) + "\n"),
     ):
         if path:
-            with atomic_path(path) as temporary:
-                temporary.write_text(content, encoding="utf-8")
+            write_atomically(path, content)
 
 
 if __name__ == "__main__":

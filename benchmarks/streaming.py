@@ -27,7 +27,7 @@ from harness.machine import machine
 from harness.options import CLOCKS
 from harness.tables import spread
 
-from graphsent._files import atomic_path
+from graphsent._files import write_atomically
 from graphsent.errors import GraphsentError
 from graphsent.models import Model, model_class
 from graphsent.shards import ShardSet
@@ -185,8 +185,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         cells = " | ".join(spread(values) for values in found.values())
         print(f"| {name} | {cells} | {ratio:.2f} |")
     if options.json:
-        with atomic_path(options.json) as temporary:
-            temporary.write_text(json.dumps({"machine": about, "rows": rows}, indent=2) + "\n")
+        content = json.dumps({"machine": about, "rows": rows}, indent=2) + "\n"
+        write_atomically(options.json, content)
 
 
 if __name__ == "__main__":

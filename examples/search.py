@@ -28,7 +28,7 @@ from typing import Any
 import optuna
 import yaml
 
-from graphsent._files import atomic_path
+from graphsent._files import write_json
 from graphsent.errors import DataError, GraphsentError
 from graphsent.reproduction import Catalogue, Configuration, Places, Run
 from graphsent.training import RunConfig, TrainingFailed, train
@@ -120,9 +120,7 @@ def search(
             trials = _kept(path, record)  # also those of another process in the meantime
             if trial.params not in [done["settings"] for done in trials]:
                 trials += same
-            with atomic_path(path) as temporary:
-                text = json.dumps({**record, "trials": trials}, indent=1, ensure_ascii=False)
-                temporary.write_text(text + "\n", encoding="utf-8")
+            write_json(path, {**record, "trials": trials}, indent=1)
             print(json.dumps(same[0]), flush=True)
         study.tell(trial, _value(same[0]))
     return trials

@@ -7,16 +7,27 @@ the target at the end. What a killed process left behind is removed by the next 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from graphsent.errors import DataError
 
-__all__ = ["atomic_path", "full_path", "leftovers", "named", "recover", "sha256"]
+__all__ = [
+    "atomic_path",
+    "full_path",
+    "leftovers",
+    "named",
+    "recover",
+    "sha256",
+    "write_atomically",
+    "write_json",
+]
 
 _LEFTOVERS = (
     re.compile(r"\.(?P<process>[0-9]{1,18})-(?P<name>.+)"),
@@ -55,6 +66,17 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
             os.replace(temporary, path)
         finally:
             temporary.unlink(missing_ok=True)
+
+
+def write_atomically(path: str | os.PathLike[str], text: str) -> None:
+    """Writes a text in UTF-8, as :func:`atomic_path`; its lines end in newlines on all systems."""
+    with atomic_path(path) as temporary:
+        temporary.write_text(text, encoding="utf-8", newline="\n")
+
+
+def write_json(path: str | os.PathLike[str], content: Any, indent: int | None = None) -> None:
+    """Writes JSON as :func:`write_atomically`, with characters beyond ASCII as they are."""
+    write_atomically(path, json.dumps(content, indent=indent, ensure_ascii=False) + "\n")
 
 
 def leftovers(directory: Path, name: str) -> Iterator[tuple[Path, int]]:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from graphsent._files import atomic_path
+from graphsent._files import write_atomically
 from graphsent.errors import DataError
 
 __all__ = ["UNKNOWN", "Vocabulary"]
@@ -246,8 +246,7 @@ class Vocabulary:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the vocabulary to a JSON file, atomically."""
-        with atomic_path(path) as temporary:
-            temporary.write_text(self.to_json(), encoding="utf-8", newline="\n")
+        write_atomically(path, self.to_json())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Vocabulary:

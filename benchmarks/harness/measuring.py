@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from graphsent._files import atomic_path
+from graphsent._files import write_atomically
 
 FEWEST_ROUNDS = 2
 
@@ -131,5 +131,4 @@ class Results:
 
     def save(self, path: Path) -> None:
         """Writes a JSON file."""
-        with atomic_path(path) as temporary:
-            temporary.write_text(json.dumps(asdict(self), indent=1) + "\n", encoding="utf-8")
+        write_atomically(path, json.dumps(asdict(self), indent=1) + "\n")

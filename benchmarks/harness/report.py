@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from graphsent._files import atomic_path
+from graphsent._files import write_atomically
 
 from . import tables
 from .measuring import Results, Row
@@ -40,14 +40,14 @@ def report(results: Results, directory: Path, documents: Sequence[Path]) -> str:
     blocks = {name: _block(results, name, getattr(tables, name)) for name in SECTIONS}
     parts = [f"## {name}\n\n{SECTIONS[name]}\n\n{text}" for name, text in blocks.items() if text]
     text = "\n\n".join(["# Speed", *parts]) + "\n"
-    _write(directory / "propagation.md", text)
+    write_atomically(directory / "propagation.md", text)
     blocks["speed"] = _block(results, "training", tables.speed)
     for document in documents:
         page = document.read_text(encoding="utf-8")
         for name, block in blocks.items():
             if block:
                 page = _pattern(name).sub(lambda m, new=block: f"{m[1]}{new}\n{m[2]}", page)
-        _write(document, page)
+        write_atomically(document, page)
     return text
 
 
@@ -85,8 +85,3 @@ def _counted(number: int, what: str) -> str:
 
 def _pattern(name: str) -> re.Pattern[str]:
     return re.compile(BLOCK.format(re.escape(name)), re.DOTALL)
-
-
-def _write(path: Path, text: str) -> None:
-    with atomic_path(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")

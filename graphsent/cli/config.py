@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from graphsent._files import atomic_path
+from graphsent._files import write_atomically
 from graphsent._names import nearest
 from graphsent.cli.own_tasks import import_from_here
 from graphsent.cli.statuses import in_one_line
@@ -88,8 +88,7 @@ def _copy(configuration: Configuration, target: str, arguments: Any) -> None:
             values["parses_dir"] = located.parses_dir
         if located.inputs.encoder:
             values["inputs"] = {**values["inputs"], "encoder": located.inputs.encoder}
-    with atomic_path(target) as temporary:
-        temporary.write_text(_text(configuration, values), encoding="utf-8")
+    write_atomically(target, _text(configuration, values))
     if lacking:
         print(f"wrote {target}, but some files that it names were not found: {lacking}")
         print(f"enter their paths or delete them, then run: graphsent config check {target}")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from graphsent._files import atomic_path
+from graphsent._files import write_json
 from graphsent._numbers import rounded
 from graphsent.cli.own_data import check_effects, with_own_data
 from graphsent.cli.own_tasks import import_from_here
@@ -62,9 +61,7 @@ def run(arguments: Any) -> None:
         content["vectors"] = vars(coverage)
         print(f"vectors: {coverage}")
     if arguments.json:
-        with atomic_path(arguments.json) as temporary:
-            text = json.dumps(content, indent=2, ensure_ascii=False)
-            temporary.write_text(text + "\n", encoding="utf-8")
+        write_json(arguments.json, content, indent=2)
     for message in (*_grouped(bad_lines), *problems):
         print(message)
     if bad_lines or problems:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from graphsent._files import atomic_path
+from graphsent._files import write_atomically
 from graphsent.cli import class_results
 from graphsent.cli.own_tasks import import_from_here
 from graphsent.cli.request import device_of
@@ -65,8 +65,7 @@ def run(arguments: Any) -> None:
         print(table(named, found))
         content = {"runs": judged, "summary": found}
     if arguments.json:
-        with atomic_path(arguments.json) as temporary:
-            temporary.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+        write_atomically(arguments.json, json.dumps(content, indent=2) + "\n")
 
 
 def _judge(path: Path, arguments: Any, *, several: bool) -> dict[str, Any]:

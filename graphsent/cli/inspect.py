@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from graphsent._files import atomic_path
+from graphsent._files import write_atomically
 from graphsent.cli.own_tasks import class_asked_for, import_from_here
 from graphsent.cli.several_runs import numbers
 from graphsent.cli.sources import name_of
@@ -81,8 +81,7 @@ def run(arguments: Any) -> None:
         if arguments.out is None:
             print(text)
             return
-        with atomic_path(arguments.out) as temporary:
-            temporary.write_text(text + "\n", encoding="utf-8", newline="\n")
+        write_atomically(arguments.out, text + "\n")
     print(f"wrote {arguments.out}")
 
 

@@ -18,7 +18,7 @@ from contextlib import redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 from typing import Any
 
-from graphsent._files import atomic_path, full_path, sha256
+from graphsent._files import full_path, sha256, write_atomically
 from graphsent.cli.request import Request, load_requested
 from graphsent.cli.streams import reading_of
 from graphsent.cli.usage import UsageError, check_counts, counted
@@ -199,8 +199,7 @@ def _check_out(out: Path, about: dict[str, Any]) -> None:
     """
     path = out / _ABOUT
     if not path.exists() or [*out.iterdir()] == [path]:  # there are no results
-        with atomic_path(path) as temporary:
-            temporary.write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
+        write_atomically(path, json.dumps(about, indent=2) + "\n")
         return
     before = None
     with suppress(OSError, ValueError):

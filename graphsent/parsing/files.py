@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from graphsent._files import atomic_path, named
+from graphsent._files import named, write_atomically
 from graphsent._locks import locked
 from graphsent._unpacking import is_gzipped
 from graphsent.errors import DataError, GraphsentError
@@ -300,8 +300,7 @@ def _appended(path: Path, size: int) -> Iterator[BinaryIO]:
 
 
 def _save(partial: Path, state: _State) -> None:
-    with atomic_path(partial / _STATE) as temporary:
-        temporary.write_text(json.dumps(vars(state)), encoding="utf-8")
+    write_atomically(partial / _STATE, json.dumps(vars(state)))
 
 
 def _clear(partial: Path) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from graphsent._files import atomic_path
+from graphsent._files import write_json
 from graphsent.errors import DataError
 from graphsent.reproduction.configurations import Configuration
 from graphsent.reproduction.examples import COLUMNS, metric_of_examples
@@ -112,9 +112,7 @@ class FinishedRuns:
 
     def write(self, run: Run, content: Mapping[str, Any]) -> None:
         """Writes a finished run atomically."""
-        with atomic_path(self.file(run)) as temporary:
-            text = json.dumps({**run.key, **content}, indent=1, ensure_ascii=False)
-            temporary.write_text(text + "\n", encoding="utf-8")
+        write_json(self.file(run), {**run.key, **content}, indent=1)
 
 
 def cpu_minutes(runs: Iterable[Mapping[str, Any]]) -> list[float]:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from graphsent._files import atomic_path
+from graphsent._files import write_atomically
 from graphsent.errors import DataError
 from graphsent.models import model_class
 from graphsent.reproduction.catalogue import Catalogue
@@ -116,8 +116,7 @@ def write_report(
     if document:
         texts[document] = inserted(document, summary(catalogue, found, compared))
     for path, text in texts.items():
-        with atomic_path(path) as temporary:
-            temporary.write_text(text, encoding="utf-8")
+        write_atomically(path, text)
 
 
 def inserted(document: Path, block: str) -> str:

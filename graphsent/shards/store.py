@@ -16,7 +16,7 @@ import numpy as np
 from tqdm import tqdm
 
 from graphsent._cache import cache_directory
-from graphsent._files import atomic_path
+from graphsent._files import write_atomically
 from graphsent._locks import locked
 from graphsent.errors import DataError
 from graphsent.shards.errors import ShardsFailed
@@ -141,8 +141,7 @@ class ShardSet:
         prepare: Callable[[Sequence[Any]], object],
         progress: bool,
     ) -> None:
-        with atomic_path(self.directory / _ABOUT) as temporary:
-            temporary.write_text(json.dumps(self._about, indent=2) + "\n", encoding="utf-8")
+        write_atomically(self.directory / _ABOUT, json.dumps(self._about, indent=2) + "\n")
         symbols = Symbols([], [])
         counts = np.zeros(0, np.int64)
         number = num_examples = 0

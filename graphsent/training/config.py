@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import yaml
 
-from graphsent._files import atomic_path
+from graphsent._files import write_atomically
 from graphsent._names import unknown
 from graphsent.errors import DataError, ModelError
 from graphsent.models import model_class
@@ -198,9 +198,8 @@ class RunConfig:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the configuration as YAML, atomically."""
-        with atomic_path(path) as temporary:
-            text = yaml.safe_dump(self.to_dict(), sort_keys=False, allow_unicode=True)
-            temporary.write_text(text, encoding="utf-8")
+        text = yaml.safe_dump(self.to_dict(), sort_keys=False, allow_unicode=True)
+        write_atomically(path, text)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, of_run: bool = False) -> RunConfig:

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from graphsent._files import atomic_path, leftovers, recover
+from graphsent._files import atomic_path, leftovers, recover, write_atomically, write_json
 from graphsent._locks import locked
 from graphsent.errors import GraphsentError
 from graphsent.models import Model, load_pretrained
@@ -71,7 +71,7 @@ class RunDirectory:
         self.clear()
         try:
             if held_out is not None:
-                _write_json(self.splits, held_out)
+                write_json(self.splits, held_out)
             config.save(self.config)
         except OSError as error:
             raise TrainingFailed(f"{self.path}: cannot create the run: {error.strerror}") from None
@@ -259,12 +259,11 @@ class RunDirectory:
         """Writes the card of the best model atomically, if there is a model."""
         if not self.model.is_dir():
             return
-        with atomic_path(self.model / CARD_FILE) as temporary:
-            temporary.write_text(text, encoding="utf-8", newline="\n")
+        write_atomically(self.model / CARD_FILE, text)
 
     def write_results(self, results: dict[str, Any]) -> None:
         """Writes ``results.json``, atomically."""
-        _write_json(self.results, results, indent=2)
+        write_json(self.results, results, indent=2)
 
 
 def _read_json(path: Path) -> Any:
@@ -272,12 +271,6 @@ def _read_json(path: Path) -> Any:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise TrainingError(f"{path}: damaged or truncated: {error}") from None
-
-
-def _write_json(path: Path, content: Any, indent: int | None = None) -> None:
-    with atomic_path(path) as temporary:
-        text = json.dumps(content, indent=indent, ensure_ascii=False)
-        temporary.write_text(text + "\n", encoding="utf-8")
 
 
 def load_model(

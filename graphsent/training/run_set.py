@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import statistics
@@ -14,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from graphsent._files import atomic_path, leftovers, recover
+from graphsent._files import leftovers, recover, write_atomically, write_json
 from graphsent.training.config import RunConfig
 from graphsent.training.directory import SEVERAL, RunDirectory
 from graphsent.training.errors import TrainingError
@@ -123,9 +122,8 @@ class RunSet:
             "seeds": list(runs.seeds),
             "test": runs.test,
         }
-        with atomic_path(self.config) as temporary:
-            text = yaml.safe_dump(values, sort_keys=False, allow_unicode=True)
-            temporary.write_text(text, encoding="utf-8")
+        text = yaml.safe_dump(values, sort_keys=False, allow_unicode=True)
+        write_atomically(self.config, text)
 
     def check(self, runs: Runs, *, overwrite: bool) -> None:
         """Raises the errors of :meth:`create`, without changing anything."""
@@ -152,9 +150,7 @@ class RunSet:
 
     def write_results(self, results: Mapping[str, Any]) -> None:
         """Writes ``results.json``, atomically."""
-        with atomic_path(self.results) as temporary:
-            text = json.dumps(results, indent=2, ensure_ascii=False)
-            temporary.write_text(text + "\n", encoding="utf-8")
+        write_json(self.results, results, indent=2)
 
     @property
     def is_begun(self) -> bool:
