@@ -9,11 +9,11 @@ import re
 import zipfile
 import zlib
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from graphsent.errors import DataError
 
-__all__ = ["LIMIT_VARIABLE", "UNREADABLE", "check_unpacked", "is_gzipped", "open_gzip"]
+__all__ = ["LIMIT_VARIABLE", "UNREADABLE", "check_unpacked", "is_gzipped", "open_unpacked"]
 
 LIMIT_VARIABLE = "GRAPHSENT_MAX_UNPACKED"
 # Raised for damaged archives; RuntimeError for a missing password or compression method.
@@ -29,22 +29,24 @@ def is_gzipped(path: str | os.PathLike[str]) -> bool:
     return os.fspath(path).lower().endswith(".gz")
 
 
-def open_gzip(path: Path) -> BinaryIO:
-    """Opens a gzip file for reading, decompressed; use it in a ``with`` statement.
+def open_unpacked(path: Path) -> io.BufferedReader:
+    """Opens a file for reading bytes, decompressed if named ``*.gz``; use it in a ``with`` block.
 
-    It may unpack to at most ``GRAPHSENT_MAX_UNPACKED`` bytes (an environment variable such as
-    ``500M`` or ``8G``); by default to 1 GiB, or 20 times its own size if that is more.
+    A gzipped file may unpack to at most ``GRAPHSENT_MAX_UNPACKED`` bytes (an environment variable
+    such as ``500M`` or ``8G``); by default to 1 GiB, or 20 times its own size if that is more.
 
     Raises:
         OSError: The file cannot be opened.
         DataError: The variable is not a size; or, while the file is read, it exceeds the limit.
     """
+    if not is_gzipped(path):
+        return path.open("rb")
     limit = _limit(path.stat().st_size)
     return io.BufferedReader(_Limited(gzip.open(path), path, limit), _BUFFER_BYTES)
 
 
 def check_unpacked(archive: zipfile.ZipFile, path: Path, names: list[str]) -> None:
-    """Checks that members of a zip archive stay within the limit of :func:`open_gzip`.
+    """Checks that members of a zip archive stay within the limit of :func:`open_unpacked`.
 
     ``zipfile`` never unpacks a member to more than the size in the archive's directory.
 

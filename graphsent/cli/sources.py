@@ -6,11 +6,10 @@ import io
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from graphsent._unpacking import is_gzipped, open_gzip
+from graphsent._unpacking import open_unpacked
 from graphsent.errors import DataError
 from graphsent.tasks.own.lines import UTF8, decoded_lines, with_line_ends
 from graphsent.trees.records import Line, Readable
@@ -46,7 +45,7 @@ def opened(path: Source) -> Iterator[Readable]:
 
     Raises:
         DataError: The file cannot be opened; or, while it is read, it unpacks beyond the limit of
-            :func:`~graphsent._unpacking.open_gzip`.
+            :func:`~graphsent._unpacking.open_unpacked`.
     """
     if path == "-":
         stream: Any = sys.stdin.buffer
@@ -56,9 +55,8 @@ def opened(path: Source) -> Iterator[Readable]:
         lines = (" ".join(text.split()) + "\n" for text in path)
         yield io.BytesIO("".join(lines).encode("utf-8", "surrogateescape"))
         return
-    open_file = open_gzip if is_gzipped(path) else partial(Path.open, mode="rb")
     try:
-        stream = open_file(Path(path))
+        stream = open_unpacked(Path(path))
     except OSError as error:
         raise DataError(f"cannot read {path}: {error.strerror}") from error
     with stream:

@@ -32,7 +32,7 @@ def digest(path: Path) -> str:
 
     Raises:
         DataError: It cannot be read, or unpacks past the limit of
-            :func:`~graphsent._unpacking.open_gzip`.
+            :func:`~graphsent._unpacking.open_unpacked`.
     """
     found = hashlib.sha256()
     with _opened(path) as stream:
@@ -56,7 +56,7 @@ def iter_lines(path: Path) -> Iterator[str]:
 
     Raises:
         DataError: It cannot be read, or unpacks past the limit of
-            :func:`~graphsent._unpacking.open_gzip`.
+            :func:`~graphsent._unpacking.open_unpacked`.
     """
     encoding = "utf-8-sig" if _is_utf8(path) else "latin-1"
     # Not splitlines(): it would also split at U+0085 and others.

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from graphsent._files import atomic_path
-from graphsent._unpacking import is_gzipped, open_gzip
+from graphsent._unpacking import is_gzipped, open_unpacked
 from graphsent.errors import DataError
 from graphsent.trees.errors import UndecodableText, UnwritableTree
 
@@ -25,7 +25,7 @@ def read_text(path: str | os.PathLike[str], encoding: str = "utf-8") -> str:
 
     Raises:
         DataError: The file cannot be read, or unpacks past the limit of
-            :func:`~graphsent._unpacking.open_gzip`.
+            :func:`~graphsent._unpacking.open_unpacked`.
         UndecodableText: It is not text in this encoding.
     """
     return "".join(text for _, text in text_pieces(path, encoding))
@@ -74,7 +74,7 @@ def text_pieces(
 
 def _opened(path: Path) -> BinaryIO:
     try:
-        return open_gzip(path) if is_gzipped(path) else path.open("rb")
+        return open_unpacked(path)
     except OSError as error:
         raise _unreadable(error, path) from error
 

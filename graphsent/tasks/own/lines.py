@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Iterator
 from pathlib import Path
 
-from graphsent._unpacking import is_gzipped, open_gzip
+from graphsent._unpacking import open_unpacked
 from graphsent.errors import DataError
 from graphsent.trees.errors import UndecodableText
 from graphsent.trees.records import Line, Readable, lines_of
@@ -30,11 +30,11 @@ def lines_in(path: Path, encoding: str) -> Iterator[list[Line]]:
     try:
         if path.is_fifo():  # it may have no writer, and is empty when read again
             raise DataError(f"cannot read {path}: it is a pipe, but files are read more than once")
-        stream = open_gzip(path) if is_gzipped(path) else path.open("rb")
+        stream = open_unpacked(path)
     except OSError as error:
         raise DataError(f"cannot read {path}: {error.strerror}") from None
     with stream:
-        pieces = decoded_lines(stream, str(path), encoding)  # type: ignore[arg-type]
+        pieces = decoded_lines(stream, str(path), encoding)
         yield from with_line_ends(pieces, str(path))
 
 

@@ -13,7 +13,7 @@ from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
-from graphsent._unpacking import is_gzipped, open_gzip
+from graphsent._unpacking import open_unpacked
 from graphsent.errors import DataError
 
 _HEADER = re.compile(rb"\s*([0-9]{1,12})\s+([0-9]{1,6})\s*")  # no vector has more dimensions
@@ -32,11 +32,11 @@ def open_binary(path: Path) -> Iterator[BinaryIO]:
 
     Raises:
         DataError: The file cannot be opened, or its compressed data are damaged, truncated or past
-            the limit of :func:`~graphsent._unpacking.open_gzip`; also raised inside the ``with``
-            block, since this may show only during reading.
+            the limit of :func:`~graphsent._unpacking.open_unpacked`; also raised inside the
+            ``with`` block, since this may show only during reading.
     """
     try:
-        with open_gzip(path) if is_gzipped(path) else path.open("rb") as stream:
+        with open_unpacked(path) as stream:
             yield stream
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise DataError(f"{path}: damaged or truncated gzip file: {error}") from None

@@ -29,7 +29,7 @@ def read_npz(path: Path, wanted: Collection[str]) -> FileVectors:
     Raises:
         DataError: The file is not such an archive, an array is missing or has the wrong type or
             shape, an index is out of range, or the archive unpacks past the limit of
-            :func:`~graphsent._unpacking.open_gzip`.
+            :func:`~graphsent._unpacking.open_unpacked`.
     """
     wanted = set(wanted)
     words, vectors, index = _load_arrays(path)
