@@ -15,6 +15,7 @@ from graphsent.trees import SHAPES, reshape
 
 __all__ = [
     "INPUT_KINDS",
+    "PARSE_SUFFIXES",
     "SPLITS",
     "TREE_KINDS",
     "WORDS",
@@ -27,6 +28,7 @@ __all__ = [
 
 SPLITS = ("train", "dev", "test")
 TREE_KINDS = ("constituency", "dependency")
+PARSE_SUFFIXES = {"constituency": "trees.gz", "dependency": "conllu.gz"}
 # Needs no parses: plain sentences, or a treebank's own trees.
 WORDS = "words"
 INPUT_KINDS = (*TREE_KINDS, WORDS)

@@ -11,7 +11,7 @@ from graphsent.errors import DataError
 from graphsent.sentences import Sentence
 from graphsent.tasks.archives import read_lines
 from graphsent.tasks.contractions import divide
-from graphsent.tasks.corpus import SPLITS, TREE_KINDS, WORDS, Corpus, CorpusSource
+from graphsent.tasks.corpus import PARSE_SUFFIXES, SPLITS, WORDS, Corpus, CorpusSource
 from graphsent.tasks.folds import fold_split
 from graphsent.tasks.nltk_corpora import nltk_lines
 from graphsent.tasks.parses import root_label
@@ -23,7 +23,6 @@ __all__ = ["cr", "mr", "subj"]
 
 _NUM_FOLDS = 10  # as in the literature
 _SENTIMENT = ("negative", "positive")
-_SUFFIXES = {"constituency": "trees.gz", "dependency": "conllu.gz"}
 
 
 class CrossValidatedTask(SentenceTask):
@@ -74,7 +73,8 @@ class CrossValidatedTask(SentenceTask):
             corpora = "nltk_data/corpora"
             places = [f"{corpora}/{nltk_name}.zip/{nltk_name}", f"{corpora}/{nltk_name}", name]
         parses: dict[str, dict[str, tuple[str, ...]]] = {
-            kind: dict.fromkeys(SPLITS, (f"{name}.{_SUFFIXES[kind]}",)) for kind in TREE_KINDS
+            kind: dict.fromkeys(SPLITS, (f"{name}.{suffix}",))
+            for kind, suffix in PARSE_SUFFIXES.items()
         }
         self.corpora = tuple(
             Corpus(

@@ -11,7 +11,7 @@ from graphsent._numbers import decimal
 from graphsent.errors import DataError
 from graphsent.pairs import TreePair
 from graphsent.sentences import Sentence
-from graphsent.tasks.corpus import SPLITS, WORDS, Corpus
+from graphsent.tasks.corpus import PARSE_SUFFIXES, SPLITS, WORDS, Corpus
 from graphsent.tasks.parses import parses_of_texts
 from graphsent.tasks.task import Task
 from graphsent.tokenizers import TOKENIZERS
@@ -25,9 +25,6 @@ _FILES = {"train": "SICK_train.txt", "dev": "SICK_trial.txt", "test": "SICK_test
 _EMBEDDED = {split: f"{split}.txt" for split in SPLITS}
 _SAME = {split: split for split in SPLITS}
 _COUNTS = {"train": 4500, "dev": 500, "test": 4927}
-_SUFFIXES = {"constituency": "trees.gz", "dependency": "conllu.gz"}
-
-
 _JUDGMENTS = ("CONTRADICTION", "NEUTRAL", "ENTAILMENT")
 _TARGETS = ("relatedness", "entailment")
 
@@ -112,7 +109,7 @@ def _corpus(
             split: tuple(f"{name}.{split_name}.{side}.{suffix}" for side in "ab")
             for split, split_name in parsed_as.items()
         }
-        for kind, suffix in _SUFFIXES.items()
+        for kind, suffix in PARSE_SUFFIXES.items()
     }
     paths = {split: f"{name}/{file}" for split, file in files.items()}
     return Corpus(name, title, paths, counts, parses, own_kinds=(WORDS,))

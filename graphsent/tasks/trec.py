@@ -9,7 +9,7 @@ from graphsent._names import unknown
 from graphsent.errors import DataError
 from graphsent.sentences import Sentence
 from graphsent.tasks.archives import iter_lines
-from graphsent.tasks.corpus import SPLITS, TREE_KINDS, WORDS, Corpus, CorpusSource
+from graphsent.tasks.corpus import PARSE_SUFFIXES, SPLITS, WORDS, Corpus, CorpusSource
 from graphsent.tasks.sentence_task import SentenceTask
 from graphsent.tasks.task import Task
 
@@ -28,7 +28,6 @@ _COARSE_NAMES = tuple(_FINE)
 _FINE_NAMES = tuple(f"{coarse}:{fine}" for coarse in _FINE for fine in _FINE[coarse].split())
 _HELD_OUT = 0.1
 _COUNTS = {"train": 4907, "dev": 545, "test": 500}
-_SUFFIXES = {"constituency": "trees.gz", "dependency": "conllu.gz"}
 _REPEATED = "10 of the 500 test questions are also among the training questions"
 # They are in QuestionBank, on which the parser was trained.
 _SEEN = "the parser of these trees was trained on 498 of the 500 test questions"
@@ -129,11 +128,8 @@ def _embedded() -> Corpus:
 
 def _parses(name: str, parsed_as: Mapping[str, str]) -> dict[str, dict[str, tuple[str, ...]]]:
     return {
-        kind: {
-            split: (f"{name}.{split_name}.{_SUFFIXES[kind]}",)
-            for split, split_name in parsed_as.items()
-        }
-        for kind in TREE_KINDS
+        kind: {split: (f"{name}.{split_name}.{suffix}",) for split, split_name in parsed_as.items()}
+        for kind, suffix in PARSE_SUFFIXES.items()
     }
 
 
