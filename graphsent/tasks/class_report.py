@@ -14,6 +14,8 @@ from torchmetrics.classification import (
     MulticlassRecall,
 )
 
+from graphsent.tasks.metrics import targets
+
 __all__ = ["ClassFigures", "ClassReport", "Mistake"]
 
 
@@ -72,9 +74,7 @@ class ClassReport:
             logits: (num_units, num_classes).
             batch: Has ``gold``, (num_units,) int64, -1 for unlabelled units, and ``roots``.
         """
-        gold = batch.gold[batch.roots]
-        among = gold[:, None] == torch.tensor(self._judged, device=gold.device)
-        self._gold.append(among.int().argmax(1).masked_fill(~among.any(1), -1).cpu())
+        self._gold.append(targets(batch.gold[batch.roots], self._judged).cpu())
         probabilities = torch.softmax(logits[batch.roots][:, self._judged].float(), 1)
         self._probabilities.append(probabilities.cpu())
 

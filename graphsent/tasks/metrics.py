@@ -11,7 +11,14 @@ from torchmetrics.classification import MulticlassAccuracy, MulticlassF1Score
 
 from graphsent.errors import DataError
 
-__all__ = ["PhraseAccuracy", "RootAccuracy", "RootF1", "sentence_metrics", "tree_metrics"]
+__all__ = [
+    "PhraseAccuracy",
+    "RootAccuracy",
+    "RootF1",
+    "sentence_metrics",
+    "targets",
+    "tree_metrics",
+]
 
 _UNLABELLED = -1
 
@@ -78,13 +85,17 @@ class RootF1(MulticlassF1Score):
         super().update(*_predictions(logits[roots], batch.gold[roots], self._classes))
 
 
+def targets(gold: torch.Tensor, classes: Sequence[int]) -> torch.Tensor:
+    """The gold class of each unit as an index into ``classes``, or -1; both (num_units,) int64."""
+    among = gold[:, None] == torch.tensor(classes, device=gold.device)
+    return among.int().argmax(dim=1).masked_fill(~among.any(dim=1), _UNLABELLED)
+
+
 def _predictions(
     logits: torch.Tensor, gold: torch.Tensor, classes: Sequence[int]
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """The predicted and the gold class of each unit, as indices into ``classes``."""
-    among = gold[:, None] == torch.tensor(classes, device=gold.device)
-    target = among.int().argmax(dim=1).masked_fill(~among.any(dim=1), _UNLABELLED)
-    return logits[:, classes].argmax(dim=1), target
+    return logits[:, classes].argmax(dim=1), targets(gold, classes)
 
 
 def sentence_metrics(classes: Sequence[int]) -> MetricCollection:
