@@ -64,7 +64,7 @@ def write(model: Model, request: Request, arguments: Any) -> Tally:
 
     with _output(arguments.out, model.num_features) as add:
         for piece in pieces:
-            for each in answered(encode, [piece], name_of(source), tally):
+            for each in answered(encode, piece, name_of(source), tally):
                 add(each)
             sys.stdout.flush()
     return tally

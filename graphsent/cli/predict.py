@@ -75,14 +75,13 @@ def write(model: Model, request: Request, arguments: Any) -> Tally:
     if form in _TREES:
         pieces = _trees_alone(pieces, form)
     in_full = model if _in_full(request, arguments) else None
+
+    def predict(inputs: list[Any]) -> Iterable[Any]:
+        return model.predict(inputs, arguments.batch_size)
+
     with output_of(form, arguments.out, in_full) as output:
         for piece in pieces:
-            for each in answered(
-                lambda part: model.predict(part, arguments.batch_size),
-                [piece],
-                name_of(first),
-                tally,
-            ):
+            for each in answered(predict, piece, name_of(first), tally):
                 output.add(each)
             sys.stdout.flush()
     return tally

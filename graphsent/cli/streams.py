@@ -211,7 +211,7 @@ def _errors(path: Source, given: Given, reading: Reading) -> tuple[str, ...]:
 
 def answered(
     compute: Callable[[list[Any]], Iterable[Any]],
-    pieces: Iterable[list[Input]],
+    piece: list[Input],
     name: str,
     tally: Tally,
 ) -> Iterator[Answered]:
@@ -219,24 +219,23 @@ def answered(
 
     Args:
         compute: Returns one answer per valid input of a list.
-        pieces: The inputs.
+        piece: The inputs.
         name: The name of their file, for errors.
         tally: Counts the inputs.
     """
-    for piece in pieces:
-        for begin in range(0, len(piece), _AT_ONCE):
-            inputs = piece[begin : begin + _AT_ONCE]
-            answers = iter(_answers(compute, [each.value for each in inputs if not each.errors]))
-            for each in inputs:
-                answer, errors = (None, each.errors) if each.errors else (next(answers), ())
-                if isinstance(answer, GraphsentError):  # valid, but not for this model
-                    errors = (f"{name}:{each.line}: {answer}",)
-                if errors:
-                    tally.add_bad(errors)
-                else:
-                    tally.add(each.words)
-                    tally.note_kind(f"{name}:{each.line}", each.sentences)
-                yield Answered(each, None if errors else answer, errors)
+    for begin in range(0, len(piece), _AT_ONCE):
+        inputs = piece[begin : begin + _AT_ONCE]
+        answers = iter(_answers(compute, [each.value for each in inputs if not each.errors]))
+        for each in inputs:
+            answer, errors = (None, each.errors) if each.errors else (next(answers), ())
+            if isinstance(answer, GraphsentError):  # valid, but not for this model
+                errors = (f"{name}:{each.line}: {answer}",)
+            if errors:
+                tally.add_bad(errors)
+            else:
+                tally.add(each.words)
+                tally.note_kind(f"{name}:{each.line}", each.sentences)
+            yield Answered(each, None if errors else answer, errors)
 
 
 def _answers(predict: Callable[[list[Any]], Iterable[Any]], inputs: list[Any]) -> list[Any]:
