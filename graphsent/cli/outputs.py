@@ -21,9 +21,9 @@ from graphsent.models import Model, PairPrediction, Prediction, RankedParses
 from graphsent.trees import DependencyTree, relabel, to_conllu
 from graphsent.trees.escapes import as_label
 
-__all__ = ["Output", "json_of", "output_of", "text_stream"]
+__all__ = ["DRAWN", "Output", "json_of", "output_of", "text_stream"]
 
-_OF_CLASSES = ("html", "png", "svg")
+DRAWN = ("html", "png", "svg")
 
 
 class Output(ABC):
@@ -49,7 +49,7 @@ def output_of(form: str, path: str | None, in_full: Model | None = None) -> Iter
     Raises:
         UsageError: The format needs a file, but there is none or its suffix is another.
     """
-    if form in _OF_CLASSES:
+    if form in DRAWN:
         if path is None or Path(path).suffix.lower() != f".{form}":
             raise UsageError(f"--format {form} needs --out FILE.{form}")
         output: Output = _Page(path) if form == "html" else _Pictures(Path(path))

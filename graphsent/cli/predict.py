@@ -10,7 +10,7 @@ from typing import Any
 
 from graphsent.cli.arguments.predict import FORMATS
 from graphsent.cli.on_ray import run_on_ray
-from graphsent.cli.outputs import output_of
+from graphsent.cli.outputs import DRAWN, output_of
 from graphsent.cli.request import Request, check_out, load_requested, request_of
 from graphsent.cli.sources import name_of
 from graphsent.cli.streams import (
@@ -34,8 +34,7 @@ _COMMAND = "predict"
 _JSON = ("json", "jsonl")
 _TREES = ("brackets", "trees")
 _OF_TEXT = ("", ".txt", ".tsv")
-_DRAWN = ("html", "png", "svg")
-_OF_CLASSES = (*_TREES, *_DRAWN)
+_OF_CLASSES = (*_TREES, *DRAWN)
 _STDIN = "<stdin>"
 
 
@@ -128,7 +127,7 @@ def _rerank(model: ParseReranker, request: Request, form: str, arguments: Any) -
         raise UsageError(
             f"the model {model.name!r} reads n-best lists: expected one file and no --parser"
         )
-    if form in _DRAWN:
+    if form in DRAWN:
         raise UsageError(f"--format {form} is for classes of nodes: n-best lists need text or json")
     for name in ("unknown", "input", "encoding"):
         if getattr(arguments, name) not in (None, False, "auto", UTF8):
