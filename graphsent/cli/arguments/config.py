@@ -21,6 +21,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from graphsent.cli.arguments.shared import add_data_dir, add_places
+
 __all__ = ["ACTIONS", "add_arguments"]
 
 ACTIONS = ("list", "show", "copy", "check")
@@ -32,14 +34,5 @@ def add_arguments(parser: Any) -> None:
     add("action", choices=ACTIONS, help="Action, see above.")
     add("names", type=str, nargs="*", metavar="FILE", help="Names or files, see above.")
     add("--brief", action="store_true", help="Omit settings that have their default.")
-    add(
-        "--data-dir",
-        type=str,
-        metavar="DIR",
-        help="Data directory (default: $GRAPHSENT_DATA, else the embedded data).",
-    )
-    add("--parses-dir", type=str, metavar="DIR", help="Parse trees, as for graphsent train.")
-    text = "Word vectors (default: $GRAPHSENT_VECTORS, else vectors/ in or beside --data-dir)."
-    add("--vectors-dir", type=str, metavar="DIR", help=text)
-    text = "Contextual encoder (default: $GRAPHSENT_ENCODER)."
-    add("--encoder", type=str, metavar="DIR", help=text)
+    add_data_dir(parser)
+    add_places(parser)

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from graphsent.cli.arguments.shared import add_data_dir
 from graphsent.cli.declared import constant
 from graphsent.cli.learners import add_options, check_flags, task_named
 from graphsent.cli.own_data import add_own_data
@@ -33,12 +34,7 @@ def add_arguments(parser: Any) -> None:
     """Declares the command's arguments."""
     add = parser.add_argument
     add("--task", type=str, help="Task whose corpus to inspect, or module:function.")
-    add(
-        "--data-dir",
-        type=str,
-        metavar="DIR",
-        help="Data directory (default: $GRAPHSENT_DATA, else the embedded data).",
-    )
+    add_data_dir(parser)
     add("--parses-dir", type=str, metavar="DIR", help="Parse trees, as for graphsent train.")
     text = "Form in which to read the sentences of --task (default: words)."
     add("--tree-kind", choices=_INPUT_KINDS, help=text)

@@ -35,7 +35,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphsent.cli.arguments.shared import add_device
+from graphsent.cli.arguments.shared import add_device, add_places
 
 __all__ = ["FAST_OUT", "OUT", "add_arguments"]
 
@@ -86,8 +86,4 @@ def add_arguments(parser: Any) -> None:
     )
     add_device(parser)
     add("--data-dir", type=str, metavar="DIR", help="Data directory (default: $GRAPHSENT_DATA).")
-    add("--parses-dir", type=str, metavar="DIR", help="Parse trees, as for graphsent train.")
-    text = "Word vectors (default: $GRAPHSENT_VECTORS, else vectors/ in or beside --data-dir)."
-    add("--vectors-dir", type=str, metavar="DIR", help=text)
-    text = "Contextual encoder (default: $GRAPHSENT_ENCODER)."
-    add("--encoder", type=str, metavar="DIR", help=text)
+    add_places(parser)

@@ -7,13 +7,31 @@ from typing import Any
 from graphsent.cli.declared import constant
 
 __all__ = [
+    "add_data_dir",
     "add_device",
     "add_encoder",
     "add_encoding",
     "add_engine",
     "add_inference",
     "add_model_class",
+    "add_places",
 ]
+
+
+def add_data_dir(parser: Any) -> None:
+    """Declares the directory of the corpora."""
+    text = "Data directory (default: $GRAPHSENT_DATA, else the embedded data)."
+    parser.add_argument("--data-dir", type=str, metavar="DIR", help=text)
+
+
+def add_places(parser: Any) -> None:
+    """Declares the directories of what a shipped configuration reads besides a corpus."""
+    add = parser.add_argument
+    add("--parses-dir", type=str, metavar="DIR", help="Parse trees, as for graphsent train.")
+    text = "Word vectors (default: $GRAPHSENT_VECTORS, else vectors/ in or beside --data-dir)."
+    add("--vectors-dir", type=str, metavar="DIR", help=text)
+    text = "Contextual encoder (default: $GRAPHSENT_ENCODER)."
+    add("--encoder", type=str, metavar="DIR", help=text)
 
 
 def add_device(parser: Any) -> None:

@@ -50,6 +50,7 @@ import argparse
 import os
 from typing import Any
 
+from graphsent.cli.arguments.shared import add_data_dir
 from graphsent.cli.declared import constant, options, parameters
 from graphsent.cli.learners import Learner, add_options, check_flags, model_named, task_named
 from graphsent.cli.own_data import add_own_data, is_asked_for
@@ -95,8 +96,7 @@ def add_arguments(parser: Any) -> None:
     models = ", ".join(sorted(_MODELS))
     text = f"Model: {models}; or a custom one as module:Class (default: {DEFAULT_MODEL})."
     add("--model", type=str, help=text)
-    text = "Data directory (default: $GRAPHSENT_DATA, else the embedded data)."
-    add("--data-dir", type=str, metavar="DIR", help=text)
+    add_data_dir(parser)
     text = "Form in which to read sentences (default: the one that the model is made for)."
     add("--tree-kind", choices=_INPUT_KINDS, help=text)
     add(
