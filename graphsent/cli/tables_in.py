@@ -11,14 +11,14 @@ from graphsent.errors import DataError
 from graphsent.tasks.own.columns import is_text_name
 from graphsent.tasks.own.examples import BadLine
 from graphsent.tasks.own.lines import lines_in
-from graphsent.tasks.own.reader import format_by_name
+from graphsent.tasks.own.reader import SUFFIXES, format_by_name
 from graphsent.tasks.own.tables import READERS, Row, finder
 from graphsent.trees import TreeError
 from graphsent.trees.records import Line
 
 __all__ = ["TABLES", "is_table", "lines_of_table", "table_format", "texts_in_table"]
 
-TABLES = (".csv", ".tsv", ".jsonl", ".ndjson", ".json")
+TABLES = tuple(suffix for suffix, form in SUFFIXES.items() if form in READERS)
 _AT_ONCE = 256
 
 Pieces = Iterator[list[Line]]

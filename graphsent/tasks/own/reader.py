@@ -19,6 +19,7 @@ from graphsent.tasks.own.treebanks import bracketed_trees, dependency_trees, exa
 
 __all__ = [
     "INPUTS",
+    "SUFFIXES",
     "OwnFile",
     "format_by_name",
     "has_labels",
@@ -29,13 +30,13 @@ __all__ = [
 
 INPUTS = ("auto", "text", "trees")
 _NO_LABEL = "-"
-_SUFFIXES = {
+SUFFIXES = {
     ".csv": "csv",
+    ".tsv": "tsv",
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
     ".json": "jsonl",
     ".conllu": "conllu",
-    ".tsv": "tsv",
 }
 
 
@@ -90,7 +91,7 @@ class OwnFile:
 
 def format_by_name(path: Path) -> str:
     """The format that the suffix of a file gives, ignoring ``.gz``; ``""`` if it gives none."""
-    return _SUFFIXES.get(Path(path.name.lower().removesuffix(".gz")).suffix, "")
+    return SUFFIXES.get(Path(path.name.lower().removesuffix(".gz")).suffix, "")
 
 
 def iter_examples(
