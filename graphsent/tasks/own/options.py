@@ -17,9 +17,7 @@ from graphsent.tasks.own.tables import is_label
 
 __all__ = ["OwnOptions"]
 
-_FILES = ("train", "dev", "test")
 _LISTS = ("text_column", "train_trees", "dev_trees", "test_trees")
-_STRINGS = ("label_column", "encoding")
 
 
 @dataclass(frozen=True)
@@ -51,16 +49,15 @@ class OwnOptions:
 
     def __post_init__(self) -> None:
         """Checks all values, makes paths absolute, and turns sequences into tuples."""
-        for name in _FILES:
+        for name in SPLITS:
             self._set(name, _files(name, getattr(self, name)))
         for name in _LISTS:
             value = getattr(self, name)
             value = [value] if isinstance(value, str) else value
             _require(name, value, _are_strings(value), "a list of names")
             self._set(name, tuple(map(full_path, value) if name.endswith("trees") else value))
-        for name in _STRINGS:
-            value = getattr(self, name)
-            _require(name, value, value is None or isinstance(value, str), "a string")
+        column = self.label_column
+        _require("label_column", column, column is None or isinstance(column, str), "a string")
         if self.labels is not None:
             are_names = _are_strings(self.labels) and len(set(self.labels)) == len(self.labels)
             _require("labels", self.labels, are_names, "a list of different strings")
