@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from graphsent._files import sha256
+from graphsent._threads import torch_threads
 from graphsent.parsing.errors import ParserError
 from graphsent.parsing.packages import imported
 from graphsent.parsing.parser import Parser, TreeSource, check_kind
 from graphsent.parsing.text import split_sentences
-from graphsent.parsing.threads import torch_threads
 from graphsent.tokenizers import tokenize_treebank
 from graphsent.trees import Tree
 from graphsent.trees.escapes import bracket_token

@@ -6,11 +6,11 @@ import functools
 from collections.abc import Iterator
 from typing import Any
 
+from graphsent._threads import torch_threads
 from graphsent.parsing.errors import ParserError
 from graphsent.parsing.packages import imported
 from graphsent.parsing.parser import KINDS, Parser, TreeSource, check_kind
 from graphsent.parsing.text import word_token
-from graphsent.parsing.threads import torch_threads
 from graphsent.trees import DependencyTree, Tree
 from graphsent.trees.escapes import bracket_token
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 import functools
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-import torch
-
+from graphsent._threads import torch_threads
 from graphsent.models import load_pretrained, model_class
 from graphsent.training.building import task_option_defaults
 from graphsent.training.card import model_card
@@ -212,7 +210,7 @@ def _lead(
         results.update(_outcome(setting, history))
         run.write_results(results)
 
-    with _threads(options.num_threads):
+    with torch_threads(options.num_threads):
         history = fit(setting, run, resumed=resumed, progress=progress, echo=echo, on_epoch=keep)
         if test and "test" in setting.data.splits:
             start = time.perf_counter()
@@ -236,20 +234,9 @@ def _lead(
 
 def _follow(run: RunDirectory, setting: Setting, *, resumed: bool) -> dict[str, Any]:
     """Trains as another rank, which writes nothing."""
-    with _threads(setting.config.training.num_threads):
+    with torch_threads(setting.config.training.num_threads):
         history = fit(setting, run, resumed=resumed)
     return {"finished": True, **setting.facts, **_outcome(setting, history)}
-
-
-@contextmanager
-def _threads(number: int) -> Iterator[None]:
-    """Sets torch's number of CPU threads within the context; 0 keeps the current number."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(number or before)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def _outcome(setting: Setting, history: list[dict[str, Any]]) -> dict[str, Any]:

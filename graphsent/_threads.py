@@ -1,4 +1,4 @@
-"""Sets the number of torch threads while parsing."""
+"""Sets torch's number of CPU threads for a while."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["torch_threads"]
 
 @contextmanager
 def torch_threads(num_threads: int | None) -> Iterator[None]:
-    """Sets the number of torch threads inside the block; None changes nothing."""
+    """Sets torch's number of CPU threads inside the block; None or 0 keeps the current number."""
     import torch
 
     before = torch.get_num_threads()
