@@ -12,6 +12,7 @@ from graphsent.models import Model
 from graphsent.models.base.inference import evaluating
 from graphsent.shards import ShardedExamples
 from graphsent.tasks import Task, TaskData
+from graphsent.training.selection import Selection
 
 __all__ = ["as_predicted", "evaluate"]
 
@@ -66,5 +67,4 @@ def evaluate(
             if report is not None:
                 report.update(outputs, batch)
     values = {name: float(value) for name, value in metrics.compute().items()}
-    # The selection metric comes first.
-    return {name: values[name] for name in dict.fromkeys((task.selection_metric, *values))}
+    return Selection(task.selection_metric).first(values)
