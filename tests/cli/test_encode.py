@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from commands import outcome
 
 from graphsent._files import leftovers
-from graphsent.cli import main
 from graphsent.cli.encode import _output
 from graphsent.models import BiTreeLSTMClassifier, NBoW, load_pretrained
 from graphsent.vocabulary import Vocabulary
@@ -33,12 +33,7 @@ def here(tmp_path, monkeypatch) -> Path:
 
 def encode(capsys, *arguments: str) -> tuple[int, str, str]:
     """Exit code, standard output and standard error."""
-    try:
-        code = main(["encode", *arguments])
-    except SystemExit as exit_:
-        code = exit_.code
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
+    return outcome(capsys, "encode", *arguments)
 
 
 def test_vectors_are_those_of_the_model_in_all_formats(capsys):

@@ -8,20 +8,11 @@ import subprocess
 import sys
 
 import pytest
+from commands import outcome
 
 import graphsent as package
-from graphsent.cli import COMMANDS, main
+from graphsent.cli import COMMANDS
 from graphsent.cli.arguments.train import COMMON
-
-
-def outcome(capsys, *arguments: str) -> tuple[int, str, str]:
-    """Exit code, standard output and standard error."""
-    try:
-        code = main(arguments)
-    except SystemExit as exit_:
-        code = exit_.code
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
 
 
 def test_version_is_that_of_the_package(capsys):

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from commands import status_of
 
 from graphsent.cli import main, on_ray
 from graphsent.cli.predict import write
@@ -208,10 +209,7 @@ def test_mistakes_are_found_before_workers_start(
     if arguments == ["--damaged"]:
         arguments = []
         (run / "model" / "model.safetensors").write_bytes(b"")
-    try:
-        found = main(["predict", str(run), str(shards), "--ray", f"--out={out}", *arguments])
-    except SystemExit as stop:
-        found = stop.code
+    found = status_of(["predict", str(run), str(shards), "--ray", f"--out={out}", *arguments])
     (line,) = capsys.readouterr().err.splitlines()
     assert (found, message in line) == (status, True)
     assert unmapped == []

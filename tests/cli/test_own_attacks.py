@@ -9,6 +9,7 @@ import re
 
 import pytest
 import yaml
+from commands import status_of
 
 from graphsent.cli import main
 
@@ -24,10 +25,7 @@ def data(tmp_path):
 
 def refused(capsys, *arguments, status=2):
     capsys.readouterr()
-    try:
-        found = main(list(map(str, arguments)))
-    except SystemExit as end:  # argparse's status
-        found = end.code
+    found = status_of(arguments)
     assert found == status
     (line,) = capsys.readouterr().err.splitlines()
     return line

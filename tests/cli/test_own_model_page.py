@@ -8,9 +8,8 @@ import shlex
 import sys
 
 import pytest
+from commands import status_of
 from toy_treebank import write_treebank
-
-from graphsent.cli import main
 
 
 @pytest.fixture
@@ -36,10 +35,7 @@ def test_it_runs_as_typed(page, monkeypatch, capsys):
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(tree.encode())))
     for words in (*map(shlex.split, lines), predict):
         assert words[0] == "graphsent"
-        try:
-            status = main(words[1:])
-        except SystemExit as end:  # --help-all
-            status = end.code
+        status = status_of(words[1:])
         assert status == 0
     printed = capsys.readouterr().out
     assert "--hidden HIDDEN" in printed

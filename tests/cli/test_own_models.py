@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from commands import status_of
 from toy_treebank import write_treebank
 
 import graphsent
@@ -208,10 +209,7 @@ def refused(capsys, *arguments: str) -> str:
     """The single line of output of a command."""
     forget()
     capsys.readouterr()
-    try:
-        status = main(list(arguments))
-    except SystemExit as error:
-        status = error.code
+    status = status_of(arguments)
     assert status == 2
     (line,) = capsys.readouterr().err.splitlines()
     return line

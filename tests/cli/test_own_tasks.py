@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from commands import status_of
 from toy_treebank import TINY, write_treebank
 
 from graphsent.cli import main
@@ -121,10 +122,7 @@ def test_its_parameters_are_options_in_the_help(here, capsys):
 )
 def test_invalid_tasks_are_rejected_before_anything_is_written(here, capsys, task, message):
     before = sorted(here.iterdir())
-    try:
-        status = main(["train", f"--task={task}", "--data-dir=data", "--out=run"])
-    except SystemExit as error:
-        status = error.code
+    status = status_of(["train", f"--task={task}", "--data-dir=data", "--out=run"])
     assert status == 2
     printed = capsys.readouterr()
     assert re.search(message, printed.err)

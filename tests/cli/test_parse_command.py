@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from commands import status_of
 
 from graphsent.cli import main
 from graphsent.parsing.files import partial_path
@@ -171,10 +172,7 @@ def test_standard_input_and_sentences(tmp_path, monkeypatch):
 def test_unusable_arguments(arguments, message, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     Path("in.txt").write_text("a b\n")
-    try:
-        status = main(["parse", *arguments])
-    except SystemExit as error:
-        status = error.code
+    status = status_of(["parse", *arguments])
     assert status == 2
     assert (
         message or "returned a constituency tree: expected dependency"

@@ -11,8 +11,8 @@ from xml.etree import ElementTree
 
 import pytest
 import torch
+from commands import outcome
 
-from graphsent.cli import main
 from graphsent.models import NBoW, SequenceRelatedness, TreeLSTMClassifier
 from graphsent.trees import Tree
 from graphsent.vocabulary import Vocabulary
@@ -38,12 +38,7 @@ def here(tmp_path, monkeypatch) -> Path:
 
 def predict(capsys, *arguments: str) -> tuple[int, str, str]:
     """Exit code, standard output and standard error."""
-    try:
-        code = main(["predict", *arguments])
-    except SystemExit as exit_:
-        code = exit_.code
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
+    return outcome(capsys, "predict", *arguments)
 
 
 def test_sentences_are_shown_with_all_classes_and_unknown_words(capsys):

@@ -7,6 +7,7 @@ import json
 
 import pytest
 import torch
+from commands import status_of
 
 from graphsent.cli import main
 from graphsent.models import ARNNRelatedness, BiTreeLSTMClassifier, NBoW
@@ -29,10 +30,7 @@ def trees(tmp_path) -> str:
 
 def predict(model, text, monkeypatch, *arguments) -> int:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
-    try:
-        return main(["predict", model, *arguments])
-    except SystemExit as error:
-        return error.code
+    return status_of(["predict", model, *arguments])
 
 
 def sentences(output: str) -> list[str]:

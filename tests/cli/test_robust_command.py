@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+from commands import status_of
 from toy_treebank import TINY
 
 from graphsent.cli import main, statuses
@@ -24,10 +25,7 @@ posix = pytest.mark.skipif(os.name == "nt", reason="signals and limits of resour
 
 def outcome(capsys, *arguments: str) -> tuple[int, str]:
     """Exit status and standard error."""
-    try:
-        status = main(arguments)
-    except SystemExit as exit_:
-        status = exit_.code
+    status = status_of(arguments)
     return status, capsys.readouterr().err
 
 

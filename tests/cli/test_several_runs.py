@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from commands import status_of
 from toy_treebank import TINY
 
 from graphsent.cli import main
@@ -65,10 +66,7 @@ def test_a_single_run_must_be_named_if_required(seeds, capsys):
 )
 def test_conflicting_options(seeds, capsys, flags, message):
     _, command = seeds
-    try:
-        status = main([*command[:-1], *flags])
-    except SystemExit as error:
-        status = error.code
+    status = status_of([*command[:-1], *flags])
     assert status == 2
     assert message in capsys.readouterr().err
 

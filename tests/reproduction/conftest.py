@@ -77,5 +77,12 @@ def data(tmp_path) -> Path:
 
 
 @pytest.fixture
+def here(shipped, data, tmp_path, monkeypatch) -> Path:
+    """The current directory, which holds the catalogue and the data."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
 def execution(data, tmp_path) -> Execution:
     return Execution(Places(str(data)), tmp_path / "docs" / "results", tmp_path / "work")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from commands import outcome
 
 from graphsent.cli import main
 from graphsent.reproduction import Catalogue
@@ -16,30 +17,14 @@ from graphsent.training.config_file import Settings
 from graphsent.training.setting import prepare
 
 
-@pytest.fixture
-def here(shipped, data, tmp_path, monkeypatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def outcome(capsys, *arguments: str) -> tuple[int, str, str]:
-    """Exit code, standard output and standard error of `graphsent config`."""
-    try:
-        code = main(["config", *arguments])
-    except SystemExit as exit_:
-        code = exit_.code
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
-
-
 def test_configurations_are_listed_by_words_in_their_names(here, capsys):
-    _, every, _ = outcome(capsys, "list")
+    _, every, _ = outcome(capsys, "config", "list")
     assert all(f"\n{name} " in every for name in ("toy-nbow", "toy-tree", "toy-tree-left"))
-    _, some, _ = outcome(capsys, "list", "tree", "left")
+    _, some, _ = outcome(capsys, "config", "list", "tree", "left")
     assert [line.split() for line in some.splitlines()[1:]] == [
         ["toy-tree-left", "sst5", "treelstm", "0.2"]
     ]
-    code, _, err = outcome(capsys, "list", "toy-nbw")
+    code, _, err = outcome(capsys, "config", "list", "toy-nbw")
     assert code == 2
     assert "did you mean 'toy-nbow'?" in err
 
@@ -49,7 +34,7 @@ def test_settings_that_stand_for_more_than_they_are_are_not_written_out(here, ca
     for before, name in zip("abcdefg", "bcdefgh", strict=True):
         lines.append(f"{name}: &{name} [{', '.join([f'*{before}'] * 9)}]")
     (here / "my.yaml").write_text("\n".join([*lines, "task: *h", "model: nbow"]) + "\n")
-    code, _, err = outcome(capsys, "check", "my.yaml")
+    code, _, err = outcome(capsys, "config", "check", "my.yaml")
     assert code == 2
     assert "my.yaml: expected at most 10,000 settings, got 10,163,820" in err
     long = ", ".join(["[sst5]"] * 3_000)
@@ -63,16 +48,16 @@ def test_settings_that_stand_for_more_than_they_are_are_not_written_out(here, ca
 
 
 def test_a_configuration_is_shown_and_copied_for_train(here, capsys):
-    code, shown, _ = outcome(capsys, "show", "toy-tree-left", "--brief")
+    code, shown, _ = outcome(capsys, "config", "show", "toy-tree-left", "--brief")
     assert code == 0
     assert "# differs from the paper: left-branching trees" in shown
     assert yaml.safe_load(shown) == Catalogue().configuration("toy-tree-left").config
-    assert outcome(capsys, "copy", "toy-tree-left", "my.yaml", "--data-dir=data")[0] == 0
+    assert outcome(capsys, "config", "copy", "toy-tree-left", "my.yaml", "--data-dir=data")[0] == 0
     config = RunConfig.load(here / "my.yaml")
     assert config.trees == "left"
     assert config.vectors == (str(here / "vectors" / "tiny.txt"),)
-    assert outcome(capsys, "check", "my.yaml") == (0, "my.yaml: no errors\n", "")
-    code, _, err = outcome(capsys, "copy", "toy-tree-left", "my.yaml", "--data-dir=data")
+    assert outcome(capsys, "config", "check", "my.yaml") == (0, "my.yaml: no errors\n", "")
+    code, _, err = outcome(capsys, "config", "copy", "toy-tree-left", "my.yaml", "--data-dir=data")
     assert code == 2
     assert "my.yaml already exists" in err
     assert main(["train", "--config=my.yaml", "--epochs=1", "--out=run"]) == 0
@@ -82,22 +67,22 @@ def test_a_configuration_is_shown_and_copied_for_train(here, capsys):
 def test_missing_files_are_copied_by_name(here, capsys, monkeypatch):
     monkeypatch.delenv("GRAPHSENT_VECTORS", raising=False)
     (here / "vectors").rename(here / "elsewhere")
-    code, out, err = outcome(capsys, "copy", "toy-tree", "my.yaml", "--data-dir=data")
+    code, out, err = outcome(capsys, "config", "copy", "toy-tree", "my.yaml", "--data-dir=data")
     assert (code, err) == (0, "")
     assert "not found: no directory of word vectors" in out
     assert "graphsent config check my.yaml" in out
     assert yaml.safe_load(Path("my.yaml").read_text())["vectors"] == ["tiny.txt"]
-    code, _, err = outcome(capsys, "check", "my.yaml")
+    code, _, err = outcome(capsys, "config", "check", "my.yaml")
     assert (code, "vectors: there is no file tiny.txt" in err) == (2, True)
     given = ("--data-dir=data", "--vectors-dir=none")
-    code, _, err = outcome(capsys, "copy", "toy-tree", "other.yaml", *given)
+    code, _, err = outcome(capsys, "config", "copy", "toy-tree", "other.yaml", *given)
     assert code == 2
     assert "no directory of word vectors" in err
     assert not Path("other.yaml").exists()
 
 
 def test_what_is_shown_has_all_defaults_and_trains_the_same(here, execution, capsys):
-    _, shown, _ = outcome(capsys, "show", "toy-tree")
+    _, shown, _ = outcome(capsys, "config", "show", "toy-tree")
     values = yaml.safe_load(shown)
     assert values["training"]["patience"] == 0
     assert values["model_options"]["cell"] == "nary"
@@ -153,7 +138,7 @@ graphsent config: 11 errors, see above
 def test_every_fault_of_a_file_has_a_line(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     Path("f.yaml").write_text(FAULTY)
-    code, out, err = outcome(capsys, "check", "f.yaml")
+    code, out, err = outcome(capsys, "config", "check", "f.yaml")
     assert (code, out) == (2, "")
     for line, expected in zip(err.splitlines(), FAULTS.splitlines(), strict=True):
         assert line.startswith(expected)
@@ -199,7 +184,7 @@ def test_every_fault_of_a_file_has_a_line(tmp_path, monkeypatch, capsys):
 def test_single_faults(text, fault, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     Path("f.yaml").write_text(text)
-    code, _, err = outcome(capsys, "check", "f.yaml")
+    code, _, err = outcome(capsys, "config", "check", "f.yaml")
     first, *rest = err.splitlines()
     assert first.startswith(fault)
     assert (code, rest) == (2, ["graphsent config: 1 error, see above"])
@@ -219,7 +204,7 @@ def test_single_faults(text, fault, tmp_path, monkeypatch, capsys):
     ],
 )
 def test_usage_errors(here, capsys, arguments, message):
-    code, out, err = outcome(capsys, *arguments)
+    code, out, err = outcome(capsys, "config", *arguments)
     assert (code, out) == (2, "")
     assert message in err
     assert err.count("\n") == 1
@@ -229,7 +214,7 @@ def test_every_file_is_checked(tmp_path, capsys):
     (tmp_path / "broken.yaml").write_text("a: [\n")
     (tmp_path / "bad.yaml").write_text("task: sst5\nmodel: treelstm\nbogus: 1\n")
     names = [str(tmp_path / f"{name}.yaml") for name in ("none", "broken", "bad")]
-    code, _, err = outcome(capsys, "check", *names)
+    code, _, err = outcome(capsys, "config", "check", *names)
     none, broken, bad, last = err.splitlines()
     assert none.startswith(f"{names[0]}: cannot read the configuration: No such file")
     assert broken.startswith(f"{names[1]}: ")
@@ -240,6 +225,6 @@ def test_every_file_is_checked(tmp_path, capsys):
 def test_a_file_that_is_not_a_mapping(tmp_path, capsys):
     for text, message in (("- a\n", "got list"), ("a: [\n", "in YAML"), ("", "got NoneType")):
         (tmp_path / "f.yaml").write_text(text)
-        code, _, err = outcome(capsys, "check", str(tmp_path / "f.yaml"))
+        code, _, err = outcome(capsys, "config", "check", str(tmp_path / "f.yaml"))
         assert code == 2
         assert message in err

@@ -10,10 +10,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
+from commands import status_of
 
 from graphsent.cli import main
 from graphsent.reproduction import Catalogue, FinishedRuns, Run, run_all
@@ -25,12 +25,6 @@ FIELDS = (
     "table task model metric paper mean std n vectors trees selected_on minutes "
     "row configuration dev deviations chosen"
 )
-
-
-@pytest.fixture
-def here(shipped, data, tmp_path, monkeypatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def test_missing_runs_of_a_table_and_a_report(here, execution, catalogue, capsys):
@@ -185,10 +179,7 @@ def test_the_fast_version_says_so(here, capsys):
     ],
 )
 def test_usage_errors(here, capsys, arguments, message):
-    try:
-        status = main(["reproduce", *arguments])
-    except SystemExit as error:
-        status = error.code
+    status = status_of(["reproduce", *arguments])
     assert status == 2
     assert message in capsys.readouterr().err
 

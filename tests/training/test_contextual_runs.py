@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from commands import status_of
 from toy_treebank import silent
 
 pytest.importorskip("transformers", reason="transformers is not installed: make test-contextual")
@@ -215,10 +216,7 @@ def test_user_errors_are_found_before_anything_is_written(toy_data, tmp_path, ca
         (["--encoder-pooling=max"], "invalid choice: 'max'"),
         ([f"--encoder={tmp_path}", "--encoder-lr=0"], "encoder_lr: expected a positive number"),
     ):
-        try:
-            status = main([*arguments, *flags])
-        except SystemExit as stopped:
-            status = stopped.code
+        status = status_of([*arguments, *flags])
         assert status == 2
         assert message in capsys.readouterr().err
         assert not run.exists()
