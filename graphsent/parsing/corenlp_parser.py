@@ -8,9 +8,10 @@ from typing import Any
 
 from graphsent.parsing.errors import ParserError, ParserFailed
 from graphsent.parsing.packages import imported
-from graphsent.parsing.parser import KINDS, Parser, TreeSource, check_kind
+from graphsent.parsing.parser import Parser, TreeSource, check_kind
 from graphsent.parsing.text import word_token
 from graphsent.trees import DependencyTree, Tree, unescape
+from graphsent.trees.shapes import TREE_KINDS
 
 __all__ = ["load"]
 
@@ -31,7 +32,7 @@ def load(url: str, kind: str | None, num_threads: int | None) -> Parser:
         num_threads: Concurrent requests.
     """
     name = f"corenlp:{url}"
-    kind = check_kind(name, KINDS, kind)
+    kind = check_kind(name, TREE_KINDS, kind)
     if not url.startswith(("http://", "https://")):
         raise ParserError(f"{name}: expected the URL of a server, such as http://localhost:9000")
     imported("requests", "corenlp")

@@ -12,8 +12,9 @@ from typing import Any
 
 from graphsent.parsing.errors import ParserError
 from graphsent.parsing.names import unknown_parser
-from graphsent.parsing.parser import KINDS, Parser, TreeSource, check_kind
+from graphsent.parsing.parser import Parser, TreeSource, check_kind
 from graphsent.parsing.text import split_sentences
+from graphsent.trees.shapes import TREE_KINDS
 
 __all__ = ["load", "of_function"]
 
@@ -57,7 +58,7 @@ def of_function(
     if not callable(function):
         raise ParserError(f"{name}: expected a function, got {type(function).__name__}")
     own_kind = getattr(function, "tree_kind", None)
-    kind = check_kind(name, KINDS if own_kind is None else (own_kind,), kind)
+    kind = check_kind(name, TREE_KINDS if own_kind is None else (own_kind,), kind)
     version = str(getattr(function, "version", "") or _source_sum(function))
     split = getattr(function, "split", split_sentences)
     return Parser(TreeSource(kind, name, version), function, split)

@@ -12,9 +12,8 @@ from graphsent.parsing.errors import ParserError, UnparsedSentence, WrongKind
 from graphsent.parsing.text import as_text, split_sentences
 from graphsent.trees import DependencyTree, Tree, TreeError, as_tree
 
-__all__ = ["KINDS", "Parser", "TreeSource", "check_kind", "kind_of"]
+__all__ = ["Parser", "TreeSource", "check_kind"]
 
-KINDS = ("constituency", "dependency")
 Parsed = Tree | DependencyTree
 
 
@@ -147,9 +146,9 @@ class Parser:
             return UnparsedSentence(
                 f"{name} returned a tree for {quoted(text)} with an unlabelled node"
             )
-        if kind_of(tree) != self.source.kind:
+        if _kind_of(tree) != self.source.kind:
             raise ParserError(
-                f"{name} returned a {kind_of(tree)} tree: expected {self.source.kind} trees"
+                f"{name} returned a {_kind_of(tree)} tree: expected {self.source.kind} trees"
             )
         return tree
 
@@ -165,6 +164,6 @@ def check_kind(name: str, kinds: tuple[str, ...], kind: str | None) -> str:
     return kind or kinds[0]
 
 
-def kind_of(tree: Parsed) -> str:
+def _kind_of(tree: Parsed) -> str:
     """The kind of a tree, ``"constituency"`` or ``"dependency"``."""
     return "dependency" if isinstance(tree, DependencyTree) else "constituency"

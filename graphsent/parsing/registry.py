@@ -12,7 +12,8 @@ from graphsent._names import unknown
 from graphsent.parsing import own_parser
 from graphsent.parsing.errors import ParserError
 from graphsent.parsing.names import PARSERS, unknown_parser
-from graphsent.parsing.parser import KINDS, Parser, check_kind
+from graphsent.parsing.parser import Parser, check_kind
+from graphsent.trees.shapes import TREE_KINDS
 
 __all__ = ["as_parser", "load_parser"]
 
@@ -37,8 +38,8 @@ def load_parser(name: str, kind: str | None = None, num_threads: int | None = No
             its number of threads cannot be chosen.
         ParserFailed: Its package is not installed.
     """
-    if kind is not None and kind not in KINDS:
-        raise ParserError(unknown("kind of trees", kind, KINDS))
+    if kind is not None and kind not in TREE_KINDS:
+        raise ParserError(unknown("kind of trees", kind, TREE_KINDS))
     family, colon, argument = name.partition(":")
     if not colon or not argument:
         raise unknown_parser(name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from graphsent.parsing.errors import ParserError
-from graphsent.parsing.parser import KINDS, Parser, TreeSource, check_kind
+from graphsent.parsing.parser import Parser, TreeSource, check_kind
 from graphsent.tokenizers import TOKENIZERS
 from graphsent.trees import (
     SHAPES,
@@ -13,6 +13,7 @@ from graphsent.trees import (
     shaped_dependency_tree,
     shaped_tree,
 )
+from graphsent.trees.shapes import TREE_KINDS
 
 __all__ = ["load"]
 
@@ -36,7 +37,7 @@ def load(shape: str, kind: str | None, num_threads: int | None) -> Parser:
         raise ParserError(f"unknown parser {name!r}: expected shape:{' or shape:'.join(SHAPES)}")
     if num_threads is not None:
         raise ParserError(f"{name} computes in one thread")
-    kind = check_kind(name, KINDS, kind)
+    kind = check_kind(name, TREE_KINDS, kind)
 
     def parse(texts: list[str]) -> list[Tree | DependencyTree | None]:
         return [_tree(text) for text in texts]

@@ -9,10 +9,11 @@ from typing import Any
 from graphsent._threads import torch_threads
 from graphsent.parsing.errors import ParserError
 from graphsent.parsing.packages import imported
-from graphsent.parsing.parser import KINDS, Parser, TreeSource, check_kind
+from graphsent.parsing.parser import Parser, TreeSource, check_kind
 from graphsent.parsing.text import word_token
 from graphsent.trees import DependencyTree, Tree
 from graphsent.trees.escapes import bracket_token
+from graphsent.trees.shapes import TREE_KINDS
 
 __all__ = ["load"]
 
@@ -34,7 +35,7 @@ def load(language: str, kind: str | None, num_threads: int | None) -> Parser:
         num_threads: Torch threads.
     """
     name = f"stanza:{language}"
-    kind = check_kind(name, KINDS, kind)
+    kind = check_kind(name, TREE_KINDS, kind)
     stanza = imported("stanza", "stanza")
     code, _, package = language.partition("/")
     make = functools.partial(

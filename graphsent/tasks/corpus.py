@@ -12,6 +12,7 @@ from graphsent.errors import DataError
 from graphsent.pairs import TreePair
 from graphsent.tasks.archives import digest, is_file
 from graphsent.trees import SHAPES, reshape
+from graphsent.trees.shapes import TREE_KINDS
 
 __all__ = [
     "INPUT_KINDS",
@@ -27,7 +28,6 @@ __all__ = [
 ]
 
 SPLITS = ("train", "dev", "test")
-TREE_KINDS = ("constituency", "dependency")
 PARSE_SUFFIXES = {"constituency": "trees.gz", "dependency": "conllu.gz"}
 # Needs no parses: plain sentences, or a treebank's own trees.
 WORDS = "words"

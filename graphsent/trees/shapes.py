@@ -16,8 +16,9 @@ from graphsent.trees.dependency import DependencyTree
 from graphsent.trees.escapes import bracket_token
 from graphsent.trees.tree import Tree, as_tree
 
-__all__ = ["SHAPES", "reshape", "shaped_dependency_tree", "shaped_tree"]
+__all__ = ["SHAPES", "TREE_KINDS", "reshape", "shaped_dependency_tree", "shaped_tree"]
 
+TREE_KINDS = ("constituency", "dependency")
 SHAPES = ("balanced", "left", "right", "random")
 Split = Callable[[int, int], int]
 Labels = Mapping[tuple[int, int], str]
@@ -111,8 +112,8 @@ def reshape(sentence: Any, shape: str, kind: str = "constituency") -> Tree | Dep
         >>> print(reshape(Tree.from_string("(4 (2 a) (3 (3 lovely) (2 film)))"), "left"))
         (4 ( (2 a) (3 lovely)) (2 film))
     """
-    if kind not in ("constituency", "dependency"):
-        raise DataError(unknown("kind of trees", kind, ("constituency", "dependency")))
+    if kind not in TREE_KINDS:
+        raise DataError(unknown("kind of trees", kind, TREE_KINDS))
     if not hasattr(sentence, "spans"):
         sentence = as_tree(sentence)
     labels: dict[tuple[int, int], str] = {}

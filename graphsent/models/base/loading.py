@@ -17,6 +17,7 @@ from graphsent.models.base.storage import ENCODER_DIRECTORY, SavedModel
 from graphsent.models.embeddings.contextual import Contextual
 from graphsent.models.embeddings.inputs import Inputs
 from graphsent.parsing import TreeSource
+from graphsent.trees.shapes import TREE_KINDS
 
 __all__ = ["own_class", "restore", "settled"]
 
@@ -183,7 +184,7 @@ def _tree_source(values: Any, directory: str | os.PathLike[str]) -> TreeSource |
         raise ModelError(f"{directory}: wrong 'trees': {error}") from None
     if not all(isinstance(value, str) for value in source):
         raise ModelError(f"{directory}: wrong 'trees': expected strings, got {values!r}")
-    if source.kind not in ("constituency", "dependency"):
+    if source.kind not in TREE_KINDS:
         raise ModelError(f"{directory}: wrong 'trees': unknown kind {source.kind!r}")
     return source
 
