@@ -30,14 +30,12 @@ class Case:
         graphs: Graphs by name.
         arguments: Returns, for a graph, the float64 tensors that the cell takes besides features,
             by name, each with one row per node.
-        takes_initial_state: Whether the cell takes initial states.
         sizes: in_feats and hidden_feats.
     """
 
     build: BuildCell
     graphs: Mapping[str, dgl.DGLGraph]
     arguments: Arguments
-    takes_initial_state: bool
     sizes: tuple[int, int] = SIZES
 
     @cached_property

@@ -113,7 +113,7 @@ def cell_checks(
         raise ValueError("expected at least one graph to check the cell on, got none")
     if initial_state is None:
         initial_state = isinstance(cell, TreeCell) and not cell.no_initial_state
-    case = Case(build, graphs, arguments or _nothing, initial_state, sizes)
+    case = Case(build, graphs, arguments or _nothing, sizes)
     left_out = {
         propagation.agrees_with_dgl_from_initial_states: not initial_state,
         modules.reset_parameters: not hasattr(cell, "reset_parameters"),

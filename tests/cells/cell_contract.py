@@ -96,7 +96,7 @@ class Row:
     def case(self) -> Case:
         """The cell and its trees, for individual checks."""
         trees = {str(number): tree.graph() for number, tree in enumerate(self.every_structure())}
-        return Case(lambda *_: self.build(), trees, self._arguments, self.initial)
+        return Case(lambda *_: self.build(), trees, self._arguments)
 
     def _arguments(self, graph: Any) -> dict[str, Tensor]:
         rows = graph.num_nodes()

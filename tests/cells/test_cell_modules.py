@@ -45,7 +45,7 @@ def of_a_linear_compositor(in_feats, hidden_feats):
 def test_autocast_of_other_maps(build, engine):
     graph = dgl.graph(([3, 1, 4, 2], [1, 2, 2, 0]))
     graph.edata["kind"] = torch.tensor([1, 0, 1, 1])
-    case = Case(build, {"tree": graph}, lambda graph: {}, takes_initial_state=False)
+    case = Case(build, {"tree": graph}, lambda graph: {})
     module_checks.under_autocast(case, engine, tolerance=0.05)
 
 
