@@ -18,22 +18,13 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import torch
+from harness.data import Corpus
+from harness.measuring import take_turns
 
 from graphsent.graphs import DIRECTIONS, batch, constituency_batch, constituency_graph
-from graphsent.tasks.data_dir import resolve_data_dir
 from graphsent.trees import Tree, read_trees
-from graphsent.vocabulary import Vocabulary
 
-FILES = ("sst/train.txt", "sentiment/train.txt")
 BATCH_SIZES = (25, 256)
-
-
-def find_file(data_dir: Path) -> Path:
-    """The first of FILES that exists."""
-    for name in FILES:
-        if (data_dir / name).is_file():
-            return data_dir / name
-    raise SystemExit(f"error: no {' or '.join(FILES)} in {data_dir}")
 
 
 def batches(trees: Sequence[Tree], size: int) -> Iterator[Sequence[Tree]]:
@@ -42,9 +33,9 @@ def batches(trees: Sequence[Tree], size: int) -> Iterator[Sequence[Tree]]:
         yield trees[first : first + size]
 
 
-def contenders(path: Path, trees: list[Tree]) -> dict[str, Callable[[], None]]:
+def contenders(corpus: Corpus) -> dict[str, Callable[[], object]]:
     """What is timed, by name: each handles all trees once."""
-    vocab = Vocabulary.from_trees(trees)
+    trees, vocab = corpus.trees, corpus.vocab
 
     def build(direction: str, size: int) -> None:
         for part in batches(trees, size):
@@ -54,24 +45,12 @@ def contenders(path: Path, trees: list[Tree]) -> dict[str, Callable[[], None]]:
         for part in batches(trees, size):
             batch([constituency_graph(tree, "bottom_up", vocab) for tree in part])
 
-    runs: dict[str, Callable[[], None]] = {"read the file": lambda: read_trees(path)}
+    runs: dict[str, Callable[[], object]] = {"read the file": lambda: read_trees(corpus.path)}
     for size in BATCH_SIZES:
         for direction in DIRECTIONS:
             runs[f"{direction}, batch {size}"] = lambda d=direction, n=size: build(d, n)
         runs[f"one graph per tree, batch {size}"] = lambda n=size: build_one_by_one(n)
     return runs
-
-
-def measure(runs: dict[str, Callable[[], None]], rounds: int) -> dict[str, list[float]]:
-    """Seconds of each run in each round, after a round that is not counted."""
-    seconds: dict[str, list[float]] = {name: [] for name in runs}
-    for number in range(rounds + 1):
-        for name, run in runs.items():
-            start = time.perf_counter()
-            run()
-            if number:
-                seconds[name].append(time.perf_counter() - start)
-    return seconds
 
 
 def main() -> None:
@@ -82,21 +61,20 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="write the figures to this file")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
-    path = find_file(resolve_data_dir(arguments.data_dir))
-    trees = read_trees(path)
-    seconds = measure(contenders(path, trees), arguments.rounds)
+    corpus = Corpus(arguments.data_dir, 0)
+    seconds = take_turns(contenders(corpus), arguments.rounds, time.perf_counter)
 
-    corpus = f"{path.parent.name}/{path.name}"
-    print(f"{len(trees)} trees of {corpus}, {platform.machine()}, one thread\n")
+    count = len(corpus.trees)
+    print(f"{count} trees of {corpus.name}, {platform.machine()}, one thread\n")
     print("| | seconds (min - max) | trees/s |\n| --- | --- | --- |")
     for name, times in seconds.items():
         median = statistics.median(times)
         print(
             f"| {name} | {median:.3f} ({min(times):.3f} - {max(times):.3f}) "
-            f"| {len(trees) / median:,.0f} |"
+            f"| {count / median:,.0f} |"
         )
     if arguments.json:
-        arguments.json.write_text(json.dumps({"trees": len(trees), "seconds": seconds}, indent=2))
+        arguments.json.write_text(json.dumps({"trees": count, "seconds": seconds}, indent=2))
 
 
 if __name__ == "__main__":

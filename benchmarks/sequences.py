@@ -33,6 +33,7 @@ from typing import Any, NamedTuple
 import torch
 from harness.data import NUM_CLASSES, Corpus
 from harness.machine import machine
+from harness.measuring import take_turns
 from harness.options import CLOCKS
 from harness.tables import grid, spread
 from torch import Tensor, nn
@@ -68,18 +69,6 @@ class Row(NamedTuple):
         """Speedup of graphsent over the best of the others, from the medians over the rounds."""
         ours, *others = (statistics.median(values) for values in self.seconds.values())
         return min(others) / ours
-
-
-def take_turns(calls: Calls, rounds: int, clock: Callable[[], float]) -> dict[str, list[float]]:
-    """Seconds of each call in each round, after a round that is not counted."""
-    seconds: dict[str, list[float]] = {name: [] for name in calls}
-    for number in range(rounds + 1):
-        for name, call in calls.items():
-            start = clock()
-            call()
-            if number:
-                seconds[name].append(clock() - start)
-    return seconds
 
 
 def layer_calls(

@@ -37,7 +37,8 @@ class Corpus:
         if not found:
             raise SystemExit(f"error: no {' or '.join(FILES)} in {directory}")
         self.name = found[0]
-        self.trees = read_trees(directory / self.name)
+        self.path = directory / self.name
+        self.trees = read_trees(self.path)
         self.vocab = Vocabulary.from_trees(self.trees)
         random.Random(0).shuffle(self.trees)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import statistics
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -81,6 +81,20 @@ def race(
             for part in parts:
                 run(part)
             seconds[contender.name].append(clock() - start)
+    return seconds
+
+
+def take_turns(
+    calls: Mapping[str, Callable[[], object]], rounds: int, clock: Callable[[], float]
+) -> dict[str, list[float]]:
+    """Seconds of each call in each round, after a round that is not counted."""
+    seconds: dict[str, list[float]] = {name: [] for name in calls}
+    for number in range(rounds + 1):
+        for name, call in calls.items():
+            start = clock()
+            call()
+            if number:
+                seconds[name].append(clock() - start)
     return seconds
 
 
