@@ -13,7 +13,14 @@ from typing import Any
 
 from graphsent.errors import DataError
 
-__all__ = ["LIMIT_VARIABLE", "UNREADABLE", "check_unpacked", "is_gzipped", "open_unpacked"]
+__all__ = [
+    "LIMIT_VARIABLE",
+    "UNREADABLE",
+    "check_unpacked",
+    "format_suffix",
+    "is_gzipped",
+    "open_unpacked",
+]
 
 LIMIT_VARIABLE = "GRAPHSENT_MAX_UNPACKED"
 # Raised for damaged archives; RuntimeError for a missing password or compression method.
@@ -27,6 +34,11 @@ _BUFFER_BYTES = 1 << 20
 def is_gzipped(path: str | os.PathLike[str]) -> bool:
     """Whether a file is gzipped, judged by its name."""
     return os.fspath(path).lower().endswith(".gz")
+
+
+def format_suffix(path: str | os.PathLike[str]) -> str:
+    """The suffix that names the format, lowercased, without ``.gz``: ``a.BIN.gz`` -> ``.bin``."""
+    return Path(os.fspath(path).lower().removesuffix(".gz")).suffix
 
 
 def open_unpacked(path: Path) -> io.BufferedReader:

@@ -10,13 +10,14 @@ from typing import Any
 
 from tqdm import tqdm
 
+from graphsent._unpacking import format_suffix
 from graphsent.cli.own_tasks import import_from_here
 from graphsent.cli.sources import name_of, source_lines
 from graphsent.cli.tables_in import TABLES, is_table, lines_of_table
 from graphsent.cli.usage import UsageError, check_counts, check_target, flag
 from graphsent.errors import DataError, FailedError, GraphsentError
 from graphsent.parsing import load_parser
-from graphsent.parsing.files import CONLLU, TextLine, partial_path, write_parses
+from graphsent.parsing.files import TextLine, partial_path, write_parses
 from graphsent.tasks.own.examples import BadLine, text_of
 from graphsent.tasks.own.reader import OwnFile, has_labels, read_examples
 
@@ -26,7 +27,7 @@ __all__ = ["run"]
 def run(arguments: Any) -> None:
     """Writes the trees."""
     _check(arguments)
-    kind = "dependency" if arguments.out.lower().endswith(CONLLU) else "constituency"
+    kind = "dependency" if format_suffix(arguments.out) == ".conllu" else "constituency"
     import_from_here(arguments.parser)
     parser = load_parser(arguments.parser, kind, arguments.num_threads)
     source = name_of(arguments.file)

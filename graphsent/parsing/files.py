@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from graphsent._files import named, write_atomically
 from graphsent._locks import locked
-from graphsent._unpacking import is_gzipped
+from graphsent._unpacking import format_suffix, is_gzipped
 from graphsent.errors import DataError, GraphsentError
 from graphsent.parsing.errors import UnparsedSentence
 from graphsent.parsing.parser import Parser
@@ -24,10 +24,9 @@ from graphsent.trees import DependencyTree, bracketed, to_conllu
 from graphsent.trees.errors import TreeError
 from graphsent.trees.text_files import write_text
 
-__all__ = ["BATCH_SIZE", "CONLLU", "Outcome", "TextLine", "partial_path", "write_parses"]
+__all__ = ["BATCH_SIZE", "Outcome", "TextLine", "partial_path", "write_parses"]
 
 BATCH_SIZE = 256
-CONLLU = (".conllu", ".conllu.gz")
 _STATE, _TREES = "state.json", "trees"
 _CHUNK = 1 << 20  # bytes
 
@@ -213,7 +212,7 @@ def _labelled(line: TextLine) -> str:
 
 
 def _check_name(path: Path, kind: str) -> None:
-    is_conllu = path.name.lower().endswith(CONLLU)
+    is_conllu = format_suffix(path) == ".conllu"
     if is_conllu != (kind == "dependency"):
         expected = "*.conllu or *.conllu.gz" if not is_conllu else "another name than *.conllu"
         raise DataError(f"{path}: expected {expected} for {kind} trees")

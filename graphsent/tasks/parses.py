@@ -9,6 +9,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
+from graphsent._unpacking import format_suffix
 from graphsent.errors import DataError
 from graphsent.trees import DependencyTree, Tree, iter_conllu, iter_labelled_trees, unescape
 
@@ -66,7 +67,7 @@ def iter_parses(path: Path, *, drop_empty: bool = False) -> Iterator[Tree | Depe
         TreeError: A tree is malformed.
         DataError: The file cannot be read, or has a line without a tree.
     """
-    if path.name.removesuffix(".gz").endswith(".conllu"):
+    if format_suffix(path) == ".conllu":
         yield from iter_conllu(path)
         return
     for number, (_, tree) in enumerate(iter_labelled_trees(path), start=1):

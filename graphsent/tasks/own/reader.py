@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from graphsent._names import unknown
+from graphsent._unpacking import format_suffix
 from graphsent.errors import DataError
 from graphsent.sentences import Sentence
 from graphsent.tasks.own.columns import Columns
@@ -91,7 +92,7 @@ class OwnFile:
 
 def format_by_name(path: Path) -> str:
     """The format that the suffix of a file gives, ignoring ``.gz``; ``""`` if it gives none."""
-    return SUFFIXES.get(Path(path.name.lower().removesuffix(".gz")).suffix, "")
+    return SUFFIXES.get(format_suffix(path), "")
 
 
 def iter_examples(

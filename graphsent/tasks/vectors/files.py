@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import os
 import re
 import zlib
 from collections.abc import Iterator
@@ -50,9 +49,3 @@ def parse_header(line: bytes) -> tuple[int, int] | None:
     """The number of words and the dimension, if ``line`` is a word2vec header: two integers."""
     match = _HEADER.fullmatch(line)
     return (int(match[1]), int(match[2])) if match else None
-
-
-def format_suffix(path: str | os.PathLike[str]) -> str:
-    """The suffix that names the format, lowercased, without ``.gz``: ``a.BIN.gz`` -> ``.bin``."""
-    name = os.fspath(path).lower()
-    return Path(name.removesuffix(".gz")).suffix

@@ -10,10 +10,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from graphsent._unpacking import format_suffix
 from graphsent.errors import DataError
 from graphsent.tasks.vectors.binary import read_binary
 from graphsent.tasks.vectors.coverage import Coverage
-from graphsent.tasks.vectors.files import FileVectors, format_suffix
+from graphsent.tasks.vectors.files import FileVectors
 from graphsent.tasks.vectors.npz import read_npz
 from graphsent.tasks.vectors.text import read_text
 from graphsent.trees import unescape
