@@ -97,6 +97,17 @@ def test_public_names_are_sorted_and_listed(package):
     assert set(module.__all__) <= set(dir(module))
 
 
+PACKAGES = sorted(name for name, path in MODULES.items() if path.name == "__init__.py")
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_public_names_exist_and_occur_once(package):
+    module = importlib.import_module(package)
+    names = getattr(module, "__all__", [])
+    assert len(set(names)) == len(names)
+    assert all(hasattr(module, name) for name in names)
+
+
 def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="module 'graphsent' has no attribute 'tree_lstm'"):
         _ = graphsent.tree_lstm

@@ -28,10 +28,9 @@ def text_of_words(words: Sequence[str]) -> tuple[str, list[tuple[int, int]]]:
         The text, and the half-open character range of each word.
 
     Example:
-        >>> text_of_words(["They", "do", "n't", "``", "stop", "''", "-LRB-", "yet", "-RRB-", "."])[
-        ...     0
-        ... ]
-        'They don\\'t "stop" (yet).'
+        >>> text, _ = text_of_words("They do n't `` stop '' -LRB- yet -RRB- .".split())
+        >>> print(text)
+        They don't "stop" (yet).
     """
     pieces: list[str] = []
     spans: list[tuple[int, int]] = []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import configparser
-import doctest
 import io
 import re
 import subprocess
@@ -13,7 +12,6 @@ from pathlib import Path
 import pytest
 
 import graphsent
-from graphsent import pretrained
 from graphsent.cli import main
 from graphsent.pretrained import PACKAGED
 
@@ -45,10 +43,6 @@ def test_its_card_says_what_it_is_and_names_no_directory():
         assert said in card
     assert re.search(r"\| root accuracy \| \d\d\.\d\d % \| \d\d\.\d\d % \|", card)
     assert not re.search(r"[ '\"(]/\w+/", card)
-
-
-def test_the_example_holds():
-    assert doctest.testmod(pretrained) == (0, 2)
 
 
 def test_clear_sentences_are_right():

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
-import importlib
 import sys
 
 import pytest
@@ -20,13 +18,6 @@ from graphsent.parsing import (
 )
 from graphsent.parsing.errors import UnparsedSentence
 from graphsent.trees import Tree
-
-
-@pytest.mark.parametrize("module", ["text", "names"])
-def test_examples_of_docstrings_run(module):
-    results = doctest.testmod(importlib.import_module(f"graphsent.parsing.{module}"))
-    assert results.attempted > 0
-    assert results.failed == 0
 
 
 @pytest.mark.parametrize(
