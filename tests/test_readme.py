@@ -1,4 +1,4 @@
-"""Blocks of the README run as typed; commands in the guide use existing arguments."""
+"""Blocks of the README run as typed; commands in the documentation use existing arguments."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from graphsent.cli import COMMANDS, main
 from graphsent.cli.usage import CommandParser
 
 REPOSITORY = Path(__file__).resolve().parent.parent
-GUIDE = sorted((REPOSITORY / "docs" / "guide").glob("*.md"))
+PAGES = sorted([*REPOSITORY.glob("docs/*.md"), *REPOSITORY.glob("docs/guide/*.md")])
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 
@@ -86,8 +86,8 @@ def test_the_block_that_trains(monkeypatch, capsys):
     assert printed.splitlines()[-1].endswith("The film is not bad")
 
 
-@pytest.mark.parametrize("page", GUIDE, ids=lambda page: page.stem)
-def test_commands_in_the_guide_use_existing_arguments(page):
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_commands_in_the_documentation_use_existing_arguments(page):
     for code in blocks(page, ""):
         for words in commands(code):
             name, *arguments = (
