@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 
 import torch
+
+from graphsent._machine import system_fields
 
 from .bench import Bench
 from .data import Corpus
@@ -16,7 +17,6 @@ from .measuring import Results, Row
 from .options import Options
 
 STEPS = 3
-STATUS = Path("/proc/self/status")
 
 
 def measure_memory(bench: Bench, cell: str, contender: str, size: int) -> None:
@@ -55,5 +55,4 @@ def measure(options: Options, cell: str, name: str, size: int) -> tuple[int, int
 
 def _bytes(name: str) -> int:
     """Memory of this process alone; getrusage would include the process that started it."""
-    found = re.search(rf"^{name}:\s*(\d+) kB$", STATUS.read_text(encoding="ascii"), re.MULTILINE)
-    return int(found[1]) * 1024
+    return int(system_fields("/proc/self/status")[name].removesuffix(" kB")) * 1024
