@@ -223,6 +223,20 @@ def test_trees_beside_the_sentences(tsv, tmp_path):
         get_task("own", train=str(tsv), train_trees=[trees]).load()
 
 
+def test_another_file_and_its_trees_as_parse_writes_them(tsv, tmp_path):
+    other, trees = tmp_path / "other.tsv", tmp_path / "other.trees"
+    other.write_text("pos\tgood film\nneg\tbad film\n")
+    trees.write_text("pos\t(S (A good) (B film))\nneg\t\nneg\t(S (A bad) (B film))\n")
+    task = get_task("own", train=str(tsv))
+    expected = [Sentence(["good", "film"], "1"), Sentence(["bad", "film"], "0")]
+    assert task.read(other) == expected
+    found = task.read(other, [trees])
+    assert list(map(str, found)) == ["(1 ( good) ( film))", "(0 ( bad) ( film))"]
+    trees.write_text("pos\t(S (A good) (B film))\nneg\t(S (A bad\n")
+    with pytest.raises(DataError, match=r"other\.trees:2: the bracket .* is not closed"):
+        task.read(other, [trees])
+
+
 def test_phrase_labels_count_if_they_are_sentence_labels(tmp_path):
     path = tmp_path / "a.txt"
     line = "({0} (x a) ({0} (y {2}) (z {3})))\n"
