@@ -162,6 +162,14 @@ def test_products_have_the_requested_precision(quietly_trained, monkeypatch, pre
     assert torch.get_float32_matmul_precision() == before
 
 
+def test_the_progress_of_each_epoch_is_shown_and_removed(configure, tmp_path, capsys):
+    train(configure(epochs=2), tmp_path / "run", echo=silent, progress=True)
+    bars = capsys.readouterr().err
+    assert "epoch 1/2" in bars
+    assert "epoch 2/2" in bars
+    assert not bars.rpartition("\r")[2].strip()
+
+
 def test_patience_stops_a_run_without_progress(quietly_trained):
     # Such learning rates change nothing, so the first epoch stays the best.
     results = quietly_trained(epochs=9, lr=1e-12, embedding_lr=0.0, patience=2)
