@@ -19,6 +19,7 @@ import torch
 
 from graphsent._locks import locked
 from graphsent._machine import processor
+from graphsent._threads import torch_threads
 from graphsent.errors import GraphsentError
 from graphsent.reproduction.examples import Examples, pack
 from graphsent.reproduction.finished import FinishedRuns
@@ -121,9 +122,9 @@ def execute(execution: Execution, run: Run) -> dict[str, Any]:
         seconds += results["training_seconds"]
     else:  # epochs of an earlier process are estimated at this one's pace
         seconds *= epochs / (epochs - before)
-    torch.set_num_threads(config.training.num_threads or torch.get_num_threads())
     begin = time.process_time()
-    test, examples = _judged(directory)
+    with torch_threads(config.training.num_threads):
+        test, examples = _judged(directory)
     seconds += time.process_time() - begin
     hardware = {"machine": platform.machine(), "processor": processor()}
     if (device := torch.device(config.training.device)).type == "cuda":
