@@ -91,8 +91,7 @@ def train_checked(
     if process_rank(config.training):
         return _follow(run, prepare(config, unheard), resumed=False)
     run.check_free(overwrite=overwrite)  # before anything that takes long
-    setting = prepare(config, echo, progress=progress)
-    check(setting.facts["corpus"])
+    setting = prepare(config, echo, check=lambda facts: check(facts["corpus"]), progress=progress)
     with run.held():
         run.create(setting.config, held_out=setting.data.held_out, overwrite=overwrite)
         try:
@@ -186,14 +185,16 @@ def _continued(
             f"{run.path}: the encoder of the run is not in {where}: pass its directory "
             "(--encoder DIR)"
         )
-    setting = prepare(config, echo, run.read_splits(), progress=progress)
-    for fact in _LASTING:
-        if before and before.get(fact) != setting.facts.get(fact):
-            name = fact.replace("_", " ")
-            raise TrainingError(
-                f"{run.path}: the {name} changed since this run began: start a new one"
-            )
-    return setting
+
+    def check(facts: Mapping[str, Any]) -> None:
+        for fact in _LASTING:
+            if before and before.get(fact) != facts.get(fact):
+                name = fact.replace("_", " ")
+                raise TrainingError(
+                    f"{run.path}: the {name} changed since this run began: start a new one"
+                )
+
+    return prepare(config, echo, run.read_splits(), check=check, progress=progress)
 
 
 def _lead(

@@ -78,6 +78,7 @@ def prepare(
     echo: Callable[[str], None],
     held_out: Mapping[str, Any] | None = None,
     *,
+    check: Callable[[Mapping[str, Any]], None] = lambda facts: None,
     progress: bool = False,
 ) -> Setting:
     """Reads the data and builds the model, with random numbers that depend only on the seed.
@@ -86,6 +87,8 @@ def prepare(
         config: The configuration of the run.
         echo: Called with lines about the data and the model.
         held_out: For a resumed run, what it held out of the training data before.
+        check: May reject the facts about the run, before the features of all sentences are
+            computed, which may take hours.
         progress: Whether to show progress bars while writing shards.
 
     Raises:
@@ -99,8 +102,8 @@ def prepare(
     """
     trainer_devices(config.training)
     check_logger(config)
-    for check in CHECKS.values():
-        check(config)
+    for check_option in CHECKS.values():
+        check_option(config)
     encoder = config.inputs.load_encoder()  # before anything that takes long, and before seeding
     _seed(config.training.seed)
     config = resolved(config)
@@ -153,13 +156,15 @@ def prepare(
     )
     if encoder is not None:
         facts["encoder"] = {"sha256": encoder.sha256, "dimension": encoder.dim}
+    facts = {**_versions(), **config.to_dict(), **facts}
+    check(facts)
+    if encoder is not None:
         encoder.model.to(config.training.device)
         examples = chain.from_iterable(data.splits.values())
         model.keep_features(examples, lambda done: echo(f"features of {done:,} sentences computed"))
     sizes = count_parameters(model)
     echo(_describe_sizes(config.model, sizes, len(vocab)))
-    facts = {**_versions(), **config.to_dict(), **facts, **sizes}
-    return Setting(config, task, data, model, selection, facts)
+    return Setting(config, task, data, model, selection, {**facts, **sizes})
 
 
 def _check_splits(
