@@ -34,6 +34,26 @@ class Shared:
     factor = 1.0
 
 
+class Numbered(type):
+    """The class of a class."""
+
+    number = 1.0
+
+
+class Nested(metaclass=Numbered):
+    """A class that holds an object and a class."""
+
+    within = SimpleNamespace(factor=1.0)
+
+    class Inner:
+        """A namespace."""
+
+        factor = 1.0
+
+
+NESTED = Nested()
+
+
 @dataclass(slots=True)
 class Slotted:
     """An object with __slots__ instead of a dictionary."""
@@ -293,6 +313,22 @@ CHANGES = {
     "global class": (
         lambda s, h: Shared.factor * h,
         lambda c: setattr(Shared, "factor", Shared.factor + 1),
+    ),
+    "object of a global class": (
+        lambda s, h: Nested.within.factor * h,
+        lambda c: setattr(Nested.within, "factor", Nested.within.factor + 1),
+    ),
+    "object of the class of a global object": (
+        lambda s, h: NESTED.within.factor * h,
+        lambda c: setattr(Nested.within, "factor", Nested.within.factor + 1),
+    ),
+    "class in a class": (
+        lambda s, h: Nested.Inner.factor * h,
+        lambda c: setattr(Nested.Inner, "factor", Nested.Inner.factor + 1),
+    ),
+    "class of a class": (
+        lambda s, h: Nested.number * h,
+        lambda c: setattr(Numbered, "number", Numbered.number + 1),
     ),
     "slots": (lambda s, h: s.slotted.factor * h, lambda c: setattr(c.slotted, "factor", 3.0)),
     "decorated function": (lambda s, h: decorated(h), set_global),

@@ -15,11 +15,15 @@ from dis import get_instructions
 from functools import partial
 from logging import Logger
 from types import (
+    BuiltinFunctionType,
     CellType,
+    ClassMethodDescriptorType,
     CodeType,
     FunctionType,
+    GetSetDescriptorType,
     MappingProxyType,
     MemberDescriptorType,
+    MethodDescriptorType,
     MethodType,
     ModuleType,
 )
@@ -44,7 +48,11 @@ _BUILTINS = vars(builtins)  # which every module refers to
 _WRAPPED = ("__func__", "__wrapped__", "fget", "func")
 _MOST = 5000
 """With more parts than this, a value cannot be watched: it would take 10 ms of each call."""
-_OF_CLASSES = (*_PLAIN, *_MANY, np.ndarray, MemberDescriptorType)
+_METHODS = (
+    *(FunctionType, staticmethod, classmethod, property),
+    *(BuiltinFunctionType, ClassMethodDescriptorType, GetSetDescriptorType, MethodDescriptorType),
+)
+"""What is watched as far as it is called, and what is written in C."""
 _LIBRARIES = ("builtins", "collections", "dgl", "torch", "numpy", __name__.partition(".")[0])
 _BYTES = 2048
 """As long as a part takes so many bytes of an array."""
@@ -151,16 +159,16 @@ def _is_leaf(value: Any) -> bool:
 
 
 def _held(value: Any) -> dict[str, Any]:
-    """The attributes of an object and its classes, by name."""
+    """The attributes of an object and its classes, by name, except methods."""
     is_class = isinstance(value, type)
     own = None if is_class else getattr(value, "__dict__", None)
     if isinstance(value, nn.Module):  # a tensor that is not of the cell is not traced
         own = {name: part for name, part in vars(value).items() if name not in _TENSORS}
     held: dict[str, Any] = {}
-    for kind in reversed((value if is_class else type(value)).__mro__):
+    for kind in reversed((*(value.__mro__ if is_class else ()), *type(value).__mro__)):
         if not _is_of_library(kind.__module__):
             for name, part in vars(kind).items():
-                if isinstance(part, _OF_CLASSES) and not name.startswith("__"):
+                if not (isinstance(part, _METHODS) or name.startswith("__")):
                     slot = isinstance(part, MemberDescriptorType)
                     held[name] = getattr(value, name, None) if slot else part
     return {**held, **own} if isinstance(own, dict) else held
