@@ -489,3 +489,21 @@ def test_a_cell_that_moves_to_another_device():
     assert_same(cell)
     feat = torch.randn(20, 3, dtype=torch.float64, device="meta")
     assert cell.to("meta")(graph, feat).device == feat.device
+
+
+class Unfinished:
+    """Raises when asked for a dictionary that it lacks, as parts of pydantic's models do."""
+
+    __slots__ = ()
+
+    def __getattr__(self, name):
+        raise (ValueError if name == "__dict__" else AttributeError)(name)
+
+
+def test_an_object_that_raises_when_asked_for_an_attribute():
+    options = SimpleNamespace(factor=2.0, part=Unfinished())
+    cell = type("Mine", (Cell,), {"of": lambda s, h: s.settings.factor * h})()
+    cell.settings = options
+    assert_same(cell)
+    options.factor = 3.0
+    assert_same(cell)

@@ -161,7 +161,7 @@ def _is_leaf(value: Any) -> bool:
 def _held(value: Any) -> dict[str, Any]:
     """The attributes of an object and its classes, by name, except methods."""
     is_class = isinstance(value, type)
-    own = None if is_class else getattr(value, "__dict__", None)
+    own = None if is_class else _own(value)
     if isinstance(value, nn.Module):  # a tensor that is not of the cell is not traced
         own = {name: part for name, part in vars(value).items() if name not in _TENSORS}
     held: dict[str, Any] = {}
@@ -172,6 +172,14 @@ def _held(value: Any) -> dict[str, Any]:
                     slot = isinstance(part, MemberDescriptorType)
                     held[name] = getattr(value, name, None) if slot else part
     return {**held, **own} if isinstance(own, dict) else held
+
+
+def _own(value: Any) -> Any:
+    """The ``__dict__`` of an object; None if it has none."""
+    try:
+        return getattr(value, "__dict__", None)
+    except Exception:  # from its __getattr__, as in parts of pydantic's models
+        return None
 
 
 def containers(value: Any) -> list[Any]:
@@ -187,7 +195,7 @@ def containers(value: Any) -> list[Any]:
     for _ in range(_LEVELS):
         inner: list[Any] = []
         for part in parts:
-            each = part if isinstance(part, _CONTAINERS) else getattr(part, "__dict__", None)
+            each = part if isinstance(part, _CONTAINERS) else _own(part)
             if isinstance(each, _CONTAINERS) and id(each) not in found:
                 found[id(each)] = each
                 inner += [p for p in contents(each) if not (isinstance(p, _OPAQUE) or _is_leaf(p))]
@@ -326,7 +334,7 @@ def _function_of(value: Any) -> FunctionType | None:
             return None if _is_of_library(value.__module__) else value
         if isinstance(value, (*_OPAQUE, *_CONTAINERS)):
             return None
-        own = getattr(value, "__dict__", None)  # hasattr would be true of any name for some objects
+        own = _own(value)  # hasattr would be true of any name for some objects
         spaces = [own if isinstance(own, dict) else {}, *map(vars, type(value).__mro__)]
         known = [name for name in _WRAPPED if any(name in space for space in spaces)]
         value = getattr(value, known[0], None) if known else None
