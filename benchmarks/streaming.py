@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import inspect
-import json
 import statistics
 import sys
 import tempfile
@@ -27,7 +26,7 @@ from harness.machine import machine
 from harness.options import CLOCKS
 from harness.tables import spread
 
-from graphsent._files import write_atomically
+from graphsent._files import write_json
 from graphsent.errors import GraphsentError
 from graphsent.models import Model, model_class
 from graphsent.shards import ShardSet
@@ -185,8 +184,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         cells = " | ".join(spread(values) for values in found.values())
         print(f"| {name} | {cells} | {ratio:.2f} |")
     if options.json:
-        content = json.dumps({"machine": about, "rows": rows}, indent=2) + "\n"
-        write_atomically(options.json, content)
+        write_json(options.json, {"machine": about, "rows": rows}, indent=2)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ meaningful, and a training step cannot be repeated: hence this custom loop.
 
 from __future__ import annotations
 
-import json
 import statistics
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from graphsent._files import write_atomically
+from graphsent._files import write_json
 
 FEWEST_ROUNDS = 2
 
@@ -145,4 +144,4 @@ class Results:
 
     def save(self, path: Path) -> None:
         """Writes a JSON file."""
-        write_atomically(path, json.dumps(asdict(self), indent=1) + "\n")
+        write_json(path, asdict(self), indent=1)

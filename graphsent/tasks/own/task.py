@@ -230,16 +230,17 @@ class OwnTask(Task):
         self._own = replace(self._own, split=0)
 
         def examples(split: str) -> Iterator[Any]:
-            kinds: dict[str, None] = {}  # in order
+            before = ""
             for path, row in self._rows_of(split, self.good_rows):
                 example = self.example(row, path, tree_kind, trees)
-                kinds[kind_of(example)] = None
-                if len(kinds) > 1:  # a model of words reads any, but shards hold one kind
-                    before, found = map(_described, kinds)
+                kind = kind_of(example)
+                if before and kind != before:  # shards hold one kind, though models may read any
                     raise DataError(
-                        f"{path}:{row.line}: expected {before} as before, got {found}: with "
-                        "--stream, the examples of a split must be of one kind"
+                        f"{path}:{row.line}: expected {_described(before)} as before, got "
+                        f"{_described(kind)}: with --stream, the examples of a split must be of "
+                        "one kind"
                     )
+                before = kind
                 yield example
 
         streams = {split: functools.partial(examples, split) for split in splits}
