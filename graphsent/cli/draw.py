@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from graphsent.cli.sources import name_of
 from graphsent.cli.usage import UsageError, check_target, counted, flag
 from graphsent.cli.whole_files import trees_from
 from graphsent.drawing import write_page
@@ -109,7 +110,8 @@ def _chosen_tree(arguments: Any) -> Tree | DependencyTree:
     trees = _given_trees(arguments)
     number = 1 if arguments.number is None else arguments.number
     if not 1 <= number <= len(trees):
-        raise DataError(f"no tree {number}: there are {len(trees)}")
+        source = "--tree" if arguments.tree is not None else name_of(arguments.file or "-")
+        raise DataError(f"{source}: no tree {number}: there are {len(trees)}")
     return trees[number - 1]
 
 

@@ -146,7 +146,7 @@ def test_wrong_arguments_give_one_line_and_status_2(capsys, arguments, message):
         (["draw", "none.txt", "--out=x.png"], "cannot read none.txt: No such file"),
         (["draw", "--tree=(A a", "--out=x.png"], "--tree:1:1: the bracket"),
         (["draw", "--tree=(A a)", "--out=x.pdf"], "expected the suffix .png or .svg"),
-        (["draw", "--tree=(A a)", "--number=2", "--out=x.png"], "no tree 2: there are 1"),
+        (["draw", "--tree=(A a)", "--number=2", "--out=x.png"], "--tree: no tree 2: there are 1"),
     ],
 )
 def test_user_errors_give_one_line_and_status_2(capsys, monkeypatch, tmp_path, arguments, message):

@@ -109,12 +109,13 @@ def test_without_a_test_split_only_dev_is_evaluated(tsv, tmp_path, capsys):
     assert main(["train", f"--resume={out}", "--epochs=2"]) == 0
     capsys.readouterr()
     assert main(["evaluate", str(out)]) == 2
-    assert "there is no test split: " in capsys.readouterr().err
+    expected = "there is no test split: the data have train and dev; add --test FILE"
+    assert expected in capsys.readouterr().err
     seeds = tmp_path / "seeds"
     assert main(["train", *flags, "--seeds=0-1", f"--out={seeds}"]) == 0
     assert "test" not in json.loads((seeds / "results.json").read_text())["summary"]
     assert main(["train", f"--train={tsv}", "--split=0", *NBOW, f"--out={tmp_path}/no"]) == 2
-    assert "there is no dev split: train with --dev FILE" in capsys.readouterr().err
+    assert "there is no dev split: the data have train; add --dev FILE" in capsys.readouterr().err
 
 
 def test_the_metric_that_selects_the_epoch(tsv, tmp_path, capsys):

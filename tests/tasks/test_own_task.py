@@ -153,7 +153,7 @@ def test_data_without_a_test_split(tsv, tmp_path):
     task = get_task("own", train=str(tsv), dev=str(dev), split=0)
     assert task.available == ("train", "dev")
     assert len(task.load(splits=("train",), tree_kind="words").splits["train"]) == 60
-    with pytest.raises(DataError, match=r"there is no test split: .*; the data have train and dev"):
+    with pytest.raises(DataError, match="there is no test split: the data have train and dev"):
         task.load(tree_kind="words")
 
 

@@ -315,8 +315,8 @@ class OwnTask(Task):
             raise DataError(unknown("split", split, SPLITS))
         if split not in self.available:
             raise DataError(
-                f"there is no {split} split: train with --{split} FILE, or hold a share out of "
-                f"train (--split 0.1); the data have {' and '.join(self.available)}"
+                f"there is no {split} split: the data have {' and '.join(self.available)}; "
+                f"add --{split} FILE"
             )
         held_out = self._own.held_out()
         if not held_out or (split != "train" and split not in held_out):
