@@ -40,10 +40,11 @@ def _limit() -> int:
 
 
 LARGEST_TOTAL = _limit()
-"""Limit of the total size of unused slabs, in bytes; beyond it all are freed."""
+"""Limit of the total size of unused slabs, in bytes."""
 
 _TYPES = {torch.float32: np.float32, torch.float64: np.float64, torch.int64: np.int64}
-_free: defaultdict[int, list[np.ndarray]] = defaultdict(list)  # unused slabs by size
+_free: defaultdict[int, list[np.ndarray]] = defaultdict(list)
+"""Unused slabs by size, the size used last at the end."""
 _unchecked = 0  # bytes returned since the total was last compared with the limit
 _lent: dict[int, tuple[weakref.ref[np.ndarray], np.ndarray]] = {}  # by the id of the reference
 
@@ -69,23 +70,33 @@ def kept_bytes() -> int:
     return sum(size * len(slabs) for size, slabs in list(_free.items()))
 
 
-def release() -> None:
-    """Returns all unused slabs to the system."""
-    _free.clear()
+def release(keep: int = 0) -> None:
+    """Returns unused slabs to the system, first those of the sizes that were used longest ago.
+
+    Args:
+        keep: Total size of slabs to keep, in bytes.
+    """
+    excess = kept_bytes() - keep
+    for size, slabs in list(_free.items()):
+        count = min(len(slabs), max(0, -(-excess // size)))
+        del slabs[:count]
+        excess -= count * size
 
 
 def _give_back(reference: weakref.ref[np.ndarray]) -> None:
     _, slab = _lent.pop(id(reference))
     if slab.size > LARGEST_TOTAL:
         return
-    _free[slab.size].append(slab)
+    slabs = _free.pop(slab.size, [])
+    slabs.append(slab)
+    _free[slab.size] = slabs
     # Adding up all sizes at every return takes 3 % of a training step of `arnn`.
     global _unchecked
     _unchecked += slab.size
     if _unchecked > LARGEST_TOTAL // 64:
         _unchecked = 0
         if kept_bytes() > LARGEST_TOTAL:
-            release()
+            release(LARGEST_TOTAL)
 
 
 def _rounded(num_bytes: int) -> int:

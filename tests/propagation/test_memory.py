@@ -59,5 +59,13 @@ def test_limit(monkeypatch):
     assert 600_000 <= kept_bytes() <= 1_000_000
 
 
+def test_beyond_the_limit_the_sizes_used_last_are_kept(monkeypatch):
+    monkeypatch.setattr(memory, "LARGEST_TOTAL", 1_000_000)
+    addresses = [empty(rows, 100, like=LIKE).data_ptr() for rows in (600, 900, 600, 1200)]
+    assert kept_bytes() <= 1_000_000
+    assert empty(600, 100, like=LIKE).data_ptr() == addresses[0]
+    assert empty(1200, 100, like=LIKE).data_ptr() == addresses[-1]
+
+
 def test_limit_fits_the_machine():
     assert 1 << 26 <= memory.LARGEST_TOTAL <= 1 << 30
