@@ -48,8 +48,8 @@ class BiTreeLSTMClassifier(TreeClassifier):
         embedding_dim: Size of the word vectors.
         hidden: Size of the hidden state h and the cell state c in each direction.
         readout: Size of the readout layer :math:`s_t`.
-        embedding_dropout: Dropout probability of the word vectors; one mask per word, shared by all
-            uses of its vector.
+        embedding_dropout: Dropout probability of the word vectors; an occurrence of a word has one
+            mask, in both directions and in head words.
         **options: Options of the encoder and of
             :class:`~graphsent.models.heads.classification.TreeClassifier`.
     """
