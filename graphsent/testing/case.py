@@ -133,14 +133,19 @@ def state_names(cell: nn.Module) -> tuple[str, ...]:
     return getattr(cell, "state_names", ("h", "c"))
 
 
+def all_parts(cell: nn.Module) -> dict[str, bool]:
+    """The argument with which a call returns all parts of the states that it can return."""
+    has_others = len(state_names(cell)) > 1
+    takes_it = "return_cell" in inspect.signature(cell.forward).parameters
+    return {"return_cell": True} if has_others and takes_it else {}
+
+
 def states(
     cell: nn.Module, graph: dgl.DGLGraph, feat: Tensor | IndexedFeat, **arguments: Any
 ) -> tuple[Tensor, ...]:
     """All parts of the states that a call of a cell can return, each (num_nodes, out_feats)."""
-    has_others = len(state_names(cell)) > 1
-    if has_others and "return_cell" in inspect.signature(cell.forward).parameters:
-        return cell(graph, feat, return_cell=True, **arguments)
-    return (cell(graph, feat, **arguments),)
+    found = cell(graph, feat, **all_parts(cell), **arguments)
+    return found if isinstance(found, tuple) else (found,)
 
 
 def gradients(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +16,7 @@ from torch.autograd.gradcheck import GradcheckError
 from graphsent._dgl import dgl
 from graphsent.cells import IndexedFeat
 from graphsent.kernels.library import SWITCH
-from graphsent.testing.case import Case, gradients, states
+from graphsent.testing.case import Case, all_parts, gradients, states
 from graphsent.testing.example_graphs import renumbered
 
 _BY_LEVELS = (
@@ -81,7 +82,7 @@ def gradients_equal_finite_differences(case: Case) -> None:
     """Gradients with respect to features and parameters agree with finite differences."""
     cell, graph = case.cell(), case.small
     names = [name for name, _ in cell.named_parameters()]
-    arguments = dict(case.arguments(graph))
+    arguments = {**case.arguments(graph), **all_parts(cell)}
 
     def run(feat: Tensor, *parameters: Tensor) -> Any:
         weights = dict(zip(names, parameters, strict=True))
@@ -95,16 +96,17 @@ def gradients_equal_finite_differences(case: Case) -> None:
 
 
 def batch_equals_single_graphs(case: Case) -> None:
-    """A batch gives the same states as its graphs one by one."""
+    """A batch gives the same states as its graphs one by one, each run by a new copy."""
     cell, graph = case.cell(), case.batch
+    unused = copy.deepcopy(cell)
     feat, arguments = case.feat(graph), case.arguments(graph)
     together = states(cell, graph, feat, **arguments)
     first = 0
     for name, member in case.graphs.items():
         rows = slice(first, first + member.num_nodes())
         own = {key: value[rows] for key, value in arguments.items()}
-        alone = states(cell, member, feat[rows], **own)
-        what = f"{name}, in a batch and alone (does combine use rows of other nodes?)"
+        alone = states(copy.deepcopy(unused), member, feat[rows], **own)
+        what = f"{name}, in a batch and alone (does it use rows of other nodes?)"
         case.expect_close([part[rows] for part in together], alone, what)
         first = rows.stop
 

@@ -55,6 +55,15 @@ class Remembers(Sum):
         return super().combine(children, x * self.calls)
 
 
+class RemembersTheFirstBatch(Sum):
+    center = None
+
+    def combine(self, children, x):
+        if self.center is None:
+            self.center = x.detach().mean(0)
+        return super().combine(children, x - self.center.to(x.dtype))
+
+
 class CountsInABuffer(Sum):
     def __init__(self, in_feats, hidden_feats):
         super().__init__(in_feats, hidden_feats)
@@ -96,6 +105,17 @@ class SeesTheOrderInItsMemory(Sum):
     def combine(self, children, x):
         h, m = children
         return *super().combine((h,), x), m[:, 0]
+
+
+class CutsTheGradientOfItsMemory(Sum):
+    state_names = ("h", "m")
+
+    def start(self, x):
+        return torch.tanh(x), x
+
+    def combine(self, children, x):
+        h, m = children
+        return *super().combine((h,), x), m.detach().sum(1)
 
 
 class Round(torch.autograd.Function):
@@ -144,14 +164,16 @@ class ChangesTheGraph(Sum):
 @pytest.mark.parametrize(
     ("cell", "check", "message"),
     [
-        (MixesNodes, "batch_equals_single_graphs", "does combine use rows of other nodes"),
+        (MixesNodes, "batch_equals_single_graphs", "does it use rows of other nodes"),
         (SeesTheOrder, "numbering_does_not_matter", "a SlottedCell has them in their slots"),
         (SeesTheOrderInItsMemory, "numbering_does_not_matter", "m differs by"),
         (Random, "agrees_with_dgl-compiled", "or combine random"),
+        (RemembersTheFirstBatch, "batch_equals_single_graphs", "in a batch and alone"),
         (Remembers, "agrees_with_dgl-torch", "keep something from one call"),
         (CountsInABuffer, "agrees_with_dgl-torch", "change a parameter or buffer in place"),
         (HasNoUse, "every_parameter_is_used-dgl", r"V\.weight has no gradient"),
         (HasAWrongGradient, "gradients_equal_finite_differences", "Jacobian"),
+        (CutsTheGradientOfItsMemory, "gradients_equal_finite_differences", "Jacobian"),
         (HidesAWeight, "copies_and_saved_weights-dgl", "a cell with saved weights gives another h"),
         (ForgetsTheDtype, "lower_precision-levels", "in torch.float32 and float64: h differs by"),
         (ResetsAPart, "reset_parameters", r"reset_parameters leaves U\.weight unchanged"),
