@@ -73,7 +73,10 @@ class RootAccuracy(PhraseAccuracy):
 
 
 class RootF1(MulticlassF1Score):
-    """Macro-averaged F1 over labelled sentences; see PhraseAccuracy."""
+    """Macro-averaged F1 over labelled sentences; see PhraseAccuracy.
+
+    The mean is over the classes that occur as a gold or predicted class.
+    """
 
     def __init__(self, classes: Sequence[int], **kwargs: Any) -> None:
         super().__init__(len(classes), average="macro", ignore_index=_UNLABELLED, **kwargs)
