@@ -79,16 +79,18 @@ def _twice_differentiable_attention() -> Iterator[None]:
 
 
 def gradients_equal_finite_differences(case: Case) -> None:
-    """Gradients with respect to features and parameters agree with finite differences."""
+    """Gradients with respect to inputs and parameters agree with finite differences."""
     cell, graph = case.cell(), case.small
-    names = [name for name, _ in cell.named_parameters()]
-    arguments = {**case.arguments(graph), **all_parts(cell)}
+    parameters, arguments = dict(cell.named_parameters()), case.arguments(graph)
 
-    def run(feat: Tensor, *parameters: Tensor) -> Any:
-        weights = dict(zip(names, parameters, strict=True))
-        return torch.func.functional_call(cell, weights, (graph, feat), arguments)
+    def run(feat: Tensor, *rest: Tensor) -> Any:
+        weights = dict(zip(parameters, rest[: len(parameters)], strict=True))
+        others = dict(zip(arguments, rest[len(parameters) :], strict=True))
+        options = {**others, **all_parts(cell)}
+        return torch.func.functional_call(cell, weights, (graph, feat), options)
 
-    given = (case.feat(graph).requires_grad_(), *cell.parameters())
+    inputs = (value.requires_grad_() for value in arguments.values())
+    given = (case.feat(graph).requires_grad_(), *parameters.values(), *inputs)
     try:
         torch.autograd.gradcheck(run, given, rtol=1e-4, fast_mode=True, check_undefined_grad=False)
     except GradcheckError as error:

@@ -186,6 +186,31 @@ def test_a_mistake_is_found(cell, check, message):
         found()
 
 
+class CutsTheGradientOfItsArgument(Sum):
+    input_names = ("x", "scale")
+
+    def extra_inputs(self, graph, device, scale):
+        return {"scale": scale.detach()}
+
+    def forward(self, graph, feat, scale, **options):
+        self.check_call(graph, feat)
+        return self.run(graph, feat, scale=scale, **options)[0]
+
+    def start(self, x, scale):
+        return super().start(x * scale)
+
+    def combine(self, children, x, scale):
+        return super().combine(children, x * scale)
+
+
+def test_a_cut_gradient_of_an_argument_is_found():
+    def scale(graph):
+        return {"scale": torch.rand(graph.num_nodes(), 1, dtype=torch.float64)}
+
+    with pytest.raises(AssertionError, match="gradients_equal_finite_differences: CutsTheGradient"):
+        check_cell(CutsTheGradientOfItsArgument, arguments=scale, initial_state=False)
+
+
 def test_a_cut_gradient_is_found():
     with pytest.raises(AssertionError, match="gradients_equal_finite_differences: CutsTheGradient"):
         check_cell(CutsTheGradient)
