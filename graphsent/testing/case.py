@@ -133,6 +133,11 @@ def state_names(cell: nn.Module) -> tuple[str, ...]:
     return getattr(cell, "state_names", ("h", "c"))
 
 
+def trainable(cell: nn.Module) -> dict[str, nn.Parameter]:
+    """The parameters that require gradients, by name."""
+    return {name: each for name, each in cell.named_parameters() if each.requires_grad}
+
+
 def all_parts(cell: nn.Module) -> dict[str, bool]:
     """The argument with which a call returns all parts of the states that it can return."""
     has_others = len(state_names(cell)) > 1

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from graphsent.testing.case import Case
+from graphsent.testing.case import Case, trainable
 
 _PRECISIONS = ((torch.float32, 1e-4), (torch.bfloat16, 0.3))
 
@@ -44,7 +44,7 @@ def under_autocast(case: Case, engine: str, tolerance: float = 0.1) -> None:
 
     def gradients(h: Tensor, feat: Tensor) -> tuple[Tensor, ...]:
         loss = h.double().square().sum()
-        inputs = [feat, *cell.parameters()]
+        inputs = [feat, *trainable(cell).values()]
         return torch.autograd.grad(loss, inputs, allow_unused=True, materialize_grads=True)
 
     feat.requires_grad_()
@@ -57,7 +57,7 @@ def under_autocast(case: Case, engine: str, tolerance: float = 0.1) -> None:
         h = cell(graph, narrow, **arguments)
         within = gradients(cell(graph, narrow, **arguments), narrow)
     case.expect_close([h], [exact], "under autocast", tolerance=0.3)
-    names = ["gradient of feat", *(f"gradient of {name}" for name, _ in cell.named_parameters())]
+    names = [f"gradient of {name}" for name in ("feat", *trainable(cell))]
     for found in (within, gradients(h, narrow)):
         case.expect_close(found, expected, "under autocast", names, tolerance)
 
@@ -124,9 +124,9 @@ def every_parameter_is_used(case: Case, engine: str) -> None:
     """Each parameter that requires a gradient receives one that is not zero."""
     cell, (graph, feat, arguments) = case.cell(), _inputs(case)
     cell(graph, feat.requires_grad_(), engine=engine, **arguments).square().sum().backward()
-    for name, parameter in cell.named_parameters():
+    for name, parameter in trainable(cell).items():
         used = parameter.grad is not None and bool(parameter.grad.ne(0).any())
-        case.expect(used or not parameter.requires_grad, f"{name} has no gradient: is it used?")
+        case.expect(used, f"{name} has no gradient: is it used?")
 
 
 def reset_parameters(case: Case) -> None:
@@ -157,13 +157,12 @@ def runs_on_cuda(case: Case) -> None:
         own = {name: value.to(device) for name, value in arguments.items()}
         h = cell(graph, x, **own)
         case.expect(h.device == x.device, f"with inputs on {x.device}, h is on {h.device}")
-        parameters = list(cell.parameters())
+        parameters = trainable(cell).values()
         grads = torch.autograd.grad(
             h.square().sum(), [x, *parameters], allow_unused=True, materialize_grads=True
         )
         found.append([each.cpu() for each in (h, *grads)])
-    names = ["h", "gradient of feat"]
-    names += [f"gradient of {name}" for name, _ in cell.named_parameters()]
+    names = ["h", *(f"gradient of {name}" for name in ("feat", *trainable(cell)))]
     one, other = found
     case.expect_close(one, other, "on the GPU and on the CPU", names, 1e-9)
 

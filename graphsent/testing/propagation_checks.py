@@ -16,7 +16,7 @@ from torch.autograd.gradcheck import GradcheckError
 from graphsent._dgl import dgl
 from graphsent.cells import IndexedFeat
 from graphsent.kernels.library import SWITCH
-from graphsent.testing.case import Case, all_parts, gradients, states
+from graphsent.testing.case import Case, all_parts, gradients, states, trainable
 from graphsent.testing.example_graphs import renumbered
 
 _BY_LEVELS = (
@@ -60,7 +60,7 @@ def second_gradients_agree_with_dgl(case: Case, way: str) -> None:
         with compiled_code(way), _twice_differentiable_attention():
             parts = states(cell, graph, feat, engine=engine, **arguments)
             (gradient,) = gradients(parts, [feat], create_graph=True)
-            found.append(gradients([gradient], [feat, *cell.parameters()]))
+            found.append(gradients([gradient], [feat, *trainable(cell).values()]))
     names = [f"second gradient of {name}" for name in _names(cell, {"feat": feat})]
     by_levels, by_dgl = found
     case.expect_close(by_levels, by_dgl, _BY_LEVELS, names, 1e-9)
@@ -81,7 +81,7 @@ def _twice_differentiable_attention() -> Iterator[None]:
 def gradients_equal_finite_differences(case: Case) -> None:
     """Gradients with respect to inputs and parameters agree with finite differences."""
     cell, graph = case.cell(), case.small
-    parameters, arguments = dict(cell.named_parameters()), case.arguments(graph)
+    parameters, arguments = trainable(cell), case.arguments(graph)
 
     def run(feat: Tensor, *rest: Tensor) -> Any:
         weights = dict(zip(parameters, rest[: len(parameters)], strict=True))
@@ -180,7 +180,7 @@ def _compare(
         parts = (value,) if isinstance(value, Tensor) else value
         names = [name] if len(parts) == 1 else [f"{name}[{i}]" for i in range(len(parts))]
         inputs |= dict(zip(names, parts, strict=True))
-    leaves = [*(each.requires_grad_() for each in inputs.values()), *cell.parameters()]
+    leaves = [*(each.requires_grad_() for each in inputs.values()), *trainable(cell).values()]
     found = []
     for engine in ("levels", "dgl"):
         with compiled_code(way):
@@ -201,4 +201,4 @@ def _compare(
 
 
 def _names(cell: nn.Module, inputs: dict[str, Tensor]) -> list[str]:
-    return [*inputs, *(name for name, _ in cell.named_parameters())]
+    return [*inputs, *trainable(cell)]

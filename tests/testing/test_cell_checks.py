@@ -239,6 +239,12 @@ class HasRandomBuffers(Sum):
         return (torch.tanh(x + self.U(children[0].sum(1)) @ self.mixture),)
 
 
+class HasAFrozenWeight(Sum):
+    def __init__(self, in_feats, hidden_feats):
+        super().__init__(in_feats, hidden_feats)
+        self.U.weight.requires_grad_(False)
+
+
 class AttendsToChildren(Sum):
     def combine(self, children, x):
         keys, h = self.U(children[0]).unsqueeze(1), children[0].unsqueeze(1)  # of a single head
@@ -246,7 +252,9 @@ class AttendsToChildren(Sum):
         return (torch.tanh(x + h.flatten(1)),)
 
 
-@pytest.mark.parametrize("cell", [Sum, ThreeParts, IsLinear, HasRandomBuffers, AttendsToChildren])
+@pytest.mark.parametrize(
+    "cell", [Sum, ThreeParts, IsLinear, HasRandomBuffers, HasAFrozenWeight, AttendsToChildren]
+)
 def test_a_cell_without_mistakes_passes_and_the_seed_stays(cell):
     before = torch.random.get_rng_state()
     check_cell(cell)
