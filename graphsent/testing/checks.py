@@ -27,6 +27,7 @@ _CHECKS: tuple[tuple[Callable[..., None], tuple[str, ...]], ...] = (
     (propagation.agrees_with_dgl_from_initial_states, _WAYS),
     (propagation.second_gradients_agree_with_dgl, _WAYS),
     (propagation.gradients_equal_finite_differences, ()),
+    (propagation.second_gradients_equal_finite_differences, ()),
     (propagation.batch_equals_single_graphs, ()),
     (propagation.numbering_does_not_matter, ()),
     (propagation.nodes_without_edges, ()),
@@ -84,7 +85,8 @@ def cell_checks(
 
     * states and gradients equal those of DGL's own propagation, in float64 to 1e-10 (second-order
       gradients to 1e-9), in compiled code and in torch: over each graph, over a batch of all, with
-      features shared by nodes, and from initial states; gradients agree with finite differences;
+      features shared by nodes, and from initial states; gradients of both orders agree with
+      finite differences;
     * a batch gives the same states as its graphs one by one, whatever the numbering of nodes and
       the order of edges; single nodes and empty graphs work; the caller's graph is unchanged;
     * float32, bfloat16, autocast, inference mode, ``functional_call``, checkpointing, copying and

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 from unittest import mock
@@ -80,21 +80,13 @@ def _twice_differentiable_attention() -> Iterator[None]:
 
 def gradients_equal_finite_differences(case: Case) -> None:
     """Gradients with respect to inputs and parameters agree with finite differences."""
-    cell, graph = case.cell(), case.small
-    parameters, arguments = trainable(cell), case.arguments(graph)
+    _check_differences(case, torch.autograd.gradcheck)
 
-    def run(feat: Tensor, *rest: Tensor) -> Any:
-        weights = dict(zip(parameters, rest[: len(parameters)], strict=True))
-        others = dict(zip(arguments, rest[len(parameters) :], strict=True))
-        options = {**others, **all_parts(cell)}
-        return torch.func.functional_call(cell, weights, (graph, feat), options)
 
-    inputs = (value.requires_grad_() for value in arguments.values())
-    given = (case.feat(graph).requires_grad_(), *parameters.values(), *inputs)
-    try:
-        torch.autograd.gradcheck(run, given, rtol=1e-4, fast_mode=True, check_undefined_grad=False)
-    except GradcheckError as error:
-        raise AssertionError(f"{case.name}: {error}") from error
+def second_gradients_equal_finite_differences(case: Case) -> None:
+    """Second-order gradients agree with finite differences of the first."""
+    with _twice_differentiable_attention():
+        _check_differences(case, torch.autograd.gradgradcheck)
 
 
 def batch_equals_single_graphs(case: Case) -> None:
@@ -202,3 +194,22 @@ def _compare(
 
 def _names(cell: nn.Module, inputs: dict[str, Tensor]) -> list[str]:
     return [*inputs, *trainable(cell)]
+
+
+def _check_differences(case: Case, check: Callable[..., bool]) -> None:
+    """Runs ``gradcheck`` or ``gradgradcheck`` on a cell over the small graphs."""
+    cell, graph = case.cell(), case.small
+    parameters, arguments = trainable(cell), case.arguments(graph)
+
+    def run(feat: Tensor, *rest: Tensor) -> Any:
+        weights = dict(zip(parameters, rest[: len(parameters)], strict=True))
+        others = dict(zip(arguments, rest[len(parameters) :], strict=True))
+        options = {**others, **all_parts(cell)}
+        return torch.func.functional_call(cell, weights, (graph, feat), options)
+
+    inputs = (value.requires_grad_() for value in arguments.values())
+    given = (case.feat(graph).requires_grad_(), *parameters.values(), *inputs)
+    try:
+        check(run, given, rtol=1e-4, fast_mode=True, check_undefined_grad=False)
+    except GradcheckError as error:
+        raise AssertionError(f"{case.name}: {error}") from error

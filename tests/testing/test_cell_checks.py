@@ -133,6 +133,23 @@ class HasAWrongGradient(Sum):
         return super().combine(children, Round.apply(x))
 
 
+class Square(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        return 2 * x.detach() * gradient
+
+
+class HasAWrongSecondGradient(Sum):
+    def combine(self, children, x):
+        return super().combine(children, Square.apply(x))
+
+
 class HidesAWeight(Sum):
     def __init__(self, in_feats, hidden_feats):
         super().__init__(in_feats, hidden_feats)
@@ -173,6 +190,7 @@ class ChangesTheGraph(Sum):
         (CountsInABuffer, "agrees_with_dgl-torch", "change a parameter or buffer in place"),
         (HasNoUse, "every_parameter_is_used-dgl", r"V\.weight has no gradient"),
         (HasAWrongGradient, "gradients_equal_finite_differences", "Jacobian"),
+        (HasAWrongSecondGradient, "second_gradients_equal_finite_differences", "Jacobian"),
         (CutsTheGradientOfItsMemory, "gradients_equal_finite_differences", "Jacobian"),
         (HidesAWeight, "copies_and_saved_weights-dgl", "a cell with saved weights gives another h"),
         (ForgetsTheDtype, "lower_precision-levels", "in torch.float32 and float64: h differs by"),
