@@ -207,7 +207,7 @@ def _check_differences(case: Case, check: Callable[..., bool]) -> None:
         options = {**others, **all_parts(cell)}
         return torch.func.functional_call(cell, weights, (graph, feat), options)
 
-    inputs = (value.requires_grad_() for value in arguments.values())
+    inputs = (value.double().requires_grad_() for value in arguments.values())
     given = (case.feat(graph).requires_grad_(), *parameters.values(), *inputs)
     try:
         check(run, given, rtol=1e-4, fast_mode=True, check_undefined_grad=False)
