@@ -79,6 +79,7 @@ def _judged(tree: Any, arguments: Any) -> tuple[Any, dict[str, Any]]:
     from graphsent.models import TreeClassifier
 
     path, model = arguments.model, _classifier(arguments)
+    (tree,) = model.as_learned([tree])
     shown: dict[str, Any] = {}
     if arguments.weights:
         if not isinstance(model, TreeClassifier):

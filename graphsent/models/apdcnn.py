@@ -188,7 +188,7 @@ class APDCNN(TreeClassifier):
             raise ModelError(
                 f"there is no attention: the model has branches={self.encoder.branches!r}"
             )
-        trees = self._read(trees)
+        trees = self.as_learned(self._read(trees))
         with evaluating(self) as model:
             return map_batches(trees, [*map(self._size, trees)], batch_size, model._weights)
 

@@ -9,13 +9,15 @@ import numpy as np
 import pytest
 from toy_treebank import TINY
 
-from graphsent.cli import main
+from graphsent.cli import draw, main
 from graphsent.errors import DataError
-from graphsent.models import load_pretrained
+from graphsent.models import BiTreeLSTMClassifier, load_pretrained
+from graphsent.parsing import TreeSource
 from graphsent.tasks import get_task
 from graphsent.training import RunConfig
 from graphsent.trees import SHAPES, DependencyTree, Tree, read_trees, reshape
 from graphsent.trees.escapes import bracket_token
+from graphsent.vocabulary import Vocabulary
 
 
 def test_a_control_is_trained_evaluated_and_predicts(toy_data, tmp_path, capsys):
@@ -41,6 +43,23 @@ def test_a_control_is_trained_evaluated_and_predicts(toy_data, tmp_path, capsys)
     (tmp_path / "raw.txt").write_text("the film is good\n")
     assert main(["predict", str(out), str(tmp_path / "raw.txt")]) == 0
     assert capsys.readouterr().out.endswith("\tthe film is good\n")
+
+
+def test_pictures_show_the_tree_that_the_model_reads(tmp_path, monkeypatch):
+    model = BiTreeLSTMClassifier(Vocabulary(["film", "good"]), 5, 4, 5).eval()
+    model.tree_source = TreeSource("constituency", "shape:right", "1")
+    model.save_pretrained(tmp_path)
+    drawn = {}
+    monkeypatch.setattr(draw, "draw_tree", lambda tree, **shown: drawn.update(shown, tree=tree))
+    given = Tree.from_string("(4 (1 (2 the) (2 film)) (3 (2 is) (3 good)))")
+    shown = [f"--model={tmp_path}", "--weights", "--gold", f"--out={tmp_path / 'tree.svg'}"]
+    assert main(["draw", f"--tree={given}", *shown]) == 0
+    read = reshape(given, "right")
+    assert drawn["tree"].parents.tolist() == read.parents.tolist()
+    assert drawn["gold"] == ["4", "2", "", "2", "3", "2", "3"] == list(read.labels)
+    (expected,) = model.edge_weights([read])
+    np.testing.assert_array_equal(drawn["edge_weights"], expected)
+    np.testing.assert_array_equal(model.edge_weights([given])[0], expected)
 
 
 def test_brackets_in_raw_text(tmp_path, capsys):

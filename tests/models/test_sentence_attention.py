@@ -15,6 +15,7 @@ from graphsent.models import (
     draw_attention,
     sentence_attention,
 )
+from graphsent.parsing import TreeSource
 from graphsent.trees import Tree
 from graphsent.vocabulary import Vocabulary
 
@@ -38,6 +39,17 @@ def test_weights_are_those_of_the_model(options):
         for ours, theirs in zip(each.weights, weights, strict=True):
             np.testing.assert_array_equal(ours, theirs)
             np.testing.assert_allclose(ours.sum(), 1)
+
+
+@pytest.mark.parametrize("given", ["a b c", TREES[0]])
+def test_sentences_are_read_as_in_predictions(given):
+    """Here by a model of left-branching trees, which is also a parser."""
+    model = build()
+    ((expected,),) = model.position_weights([Tree.from_string("(1 (1 (1 a) (1 b)) (1 c))")])
+    model.tree_source = TreeSource("constituency", "shape:left", "1")
+    (found,) = sentence_attention(model, [given])
+    assert found.words == ("a", "b", "c")
+    np.testing.assert_array_equal(found.weights[0], expected)
 
 
 def test_words_are_known_without_pooling_in_between():

@@ -196,13 +196,14 @@ class TreeClassifier(ReadsTrees, Classifier):
             batch_size: Number of trees per batch.
 
         Returns:
-            Per tree, one number per edge of ``model.shape_tree(tree)``, that is, per node except
-            the root, in node order. Their meaning depends on the encoder.
+            Per tree, one number per edge of ``model.shape_tree(tree)``, or of that of the tree that
+            :meth:`as_learned` converts it to; that is, per node except the root, in node order.
+            Their meaning depends on the encoder.
 
         Raises:
             ModelError: The model has no edge weights, or an input is not a tree it can read.
         """
-        trees = self._read(trees)
+        trees = self.as_learned(self._read(trees))
         with evaluating(self) as model:
             return map_batches(trees, [*map(self._size, trees)], batch_size, model._edge_weights)
 

@@ -52,7 +52,7 @@ def sentence_attention(model: Any, trees: Iterable[Any]) -> list[SentenceAttenti
     if not isinstance(model, APDCNN):
         name = getattr(model, "name", type(model).__name__)
         raise ModelError(f"the model {name!r} has no attention over positions: expected 'apdcnn'")
-    trees = as_trees(trees)
+    trees = as_trees(trees, model.parse_if_able, model.label_names)
     result = []
     for tree, weights in zip(trees, model.position_weights(trees), strict=True):
         spans = [
