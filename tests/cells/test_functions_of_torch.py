@@ -114,6 +114,14 @@ OTHERS = {
         * torch.einsum("nki,oi->nko", h, cell.V.weight)
         + torch.einsum("io, nki -> nko", cell.V.weight, h)
     ),
+    "einsum of other parameters": lambda cell, h: (
+        torch.einsum("nki,oi->no", h, cell.V.weight).unsqueeze(1)
+        + torch.einsum("nki,jio->nkjo", h, cell.pairs.weight[:2]).sum(2)
+        * torch.einsum("i,nki->nk", cell.p, h).unsqueeze(-1)
+        + torch.einsum(
+            "nij,jio->no", torch.stack((h.sum(1), h.amax(1)), -1), cell.pairs.weight[:2]
+        ).unsqueeze(1)
+    ),
     "bilinear": lambda cell, h: cell.pairs(h, torch.tanh(h)),
     "a weight first": lambda cell, h: cell.V.weight.mm(h.mean(1).t()).t().unsqueeze(1) * h,
     "attention": lambda cell, h: torch.bmm(
@@ -199,6 +207,26 @@ def test_each_function_in_torch(name, kind, monkeypatch):
 @pytest.mark.parametrize("first", range(0, len(EACH), 4))  # each cell is compiled
 def test_functions_in_generated_code(first, kind, monkeypatch):
     assert_same_states([*EACH.values()][first : first + 4], kind, monkeypatch)
+
+
+WIDE_PRODUCTS = {
+    "einsum": lambda h: torch.einsum("nk,nkd->nd", h[:, :3], h.unflatten(1, (3, 100))),
+    "matmul": lambda h: h[:, None, :3] @ h.unflatten(1, (3, 100)),
+    "attention": lambda h: functional.scaled_dot_product_attention(
+        *[h.unflatten(1, (3, 2, 50)).transpose(1, 2)] * 3
+    ),
+    "outer product": lambda h: torch.einsum("ni,nj->nij", h[:, :20], h),
+}
+
+
+@pytest.mark.parametrize("name", WIDE_PRODUCTS)
+def test_products_of_wide_matrices(name):
+    """They are not written out column by column."""
+
+    def function(cell, h):
+        return WIDE_PRODUCTS[name](h.sum(1)).flatten(1).sum(1)[:, None, None] * h
+
+    assert OfAnyChildren(function, 300, 300).explain(tree(9, 2)).way != "levels"
 
 
 class OfOne(TreeCell):

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import partial, reduce
+from string import ascii_lowercase
 from typing import Any
 
 from torch import Tensor
 
 from graphsent.propagation.recurrence.expressions import Domain, Ref, Term, Value, reached
 from graphsent.propagation.recurrence.pointwise import POINTWISE
-from graphsent.propagation.recurrence.reductions import REDUCTIONS, sums
+from graphsent.propagation.recurrence.reductions import LONGEST_CHAIN, REDUCTIONS, sums
 from graphsent.propagation.recurrence.symbols import Size, Symbol, Untraceable, is_a
 from graphsent.propagation.recurrence.tracing import Tracer, registering
 from graphsent.propagation.recurrence.views import VIEWS, chunk, transpose, unsqueeze
@@ -165,11 +166,12 @@ def _matmul(tracer: Tracer, a: Any, b: Any) -> Symbol:
     if is_a(a, Tensor) and a.dim() == 2:
         return transpose(tracer, _linear(tracer, transpose(tracer, b, -1, -2), a), -1, -2)
     if not all(is_a(part, Symbol) and part.dim() > 2 for part in (a, b)):
-        raise Untraceable("it multiplies by a matrix that is not a parameter")
+        raise Untraceable(f"it multiplies tensors of {a.dim()} and {b.dim()} dimensions")
     if a.numbers[-1] != b.numbers[-2]:
         raise Untraceable("it multiplies matrices of other sizes")
-    a, b = unsqueeze(tracer, a, -2), unsqueeze(tracer, transpose(tracer, b, -1, -2), -3)
-    return REDUCTIONS["sum"](tracer, tracer.pointwise("mul", a, b), -1)
+    batch = ascii_lowercase[: max(a.dim(), b.dim()) - 2]
+    of_a, of_b = (batch[len(batch) + 2 - part.dim() :] for part in (a, b))
+    return _contracted(tracer, a, of_a + "yx", b, of_b + "xz", batch + "yz")
 
 
 @_register("bmm")
@@ -191,30 +193,57 @@ def _einsum(tracer: Tracer, equation: str, *operands: Any) -> Symbol:
     (a, b), (of_a, of_b) = operands, parts
     if is_a(a, Tensor):
         a, b, of_a, of_b = b, a, of_b, of_a
-    if is_a(b, Tensor):
-        return _by_weight(tracer, a, of_a, b, of_b, result)
-    order = result + "".join(sorted((set(of_a) | set(of_b)) - set(result)))
+    if any(part.dim() != len(set(of)) for part, of in ((a, of_a), (b, of_b))):
+        raise Untraceable("it calls einsum with other than one index for each dimension")
+    summed = [index for index in of_a if index in of_b and index not in result]
+    others = [index for index in of_b if index not in summed]
+    if is_a(b, Symbol) or not summed or not others or set(others) & set(of_a):
+        return _contracted(tracer, a, of_a, tracer.lifted(b), of_b, result)
+    kept = [index for index in of_a if index not in summed]
+    rows = VIEWS["permute"](tracer, a, [*map(of_a.index, kept + summed)])
+    rows = VIEWS["flatten"](tracer, rows, len(kept))
+    weight = tracer.call_now(Tensor.permute, (b, [*map(of_b.index, others + summed)]), {})
+    weight = tracer.call_now(Tensor.flatten, (weight, len(others)), {})
+    sizes = weight.shape[:-1]
+    weight = tracer.call_now(Tensor.flatten, (weight, 0, -2), {})
+    product = VIEWS["unflatten"](tracer, _linear(tracer, rows, weight), -1, sizes)
+    return _summed(tracer, product, "".join(kept + others), result)
+
+
+def _contracted(tracer: Tracer, a: Symbol, of_a: str, b: Symbol, of_b: str, result: str) -> Symbol:
+    """``einsum`` of two symbols: pointwise products, which are summed."""
+    order = "".join(dict.fromkeys(result + of_a + of_b))
+    sizes = dict(zip(of_a + of_b, (*a.codes.shape, *b.codes.shape), strict=True))
+    added = set(order) - set(result)
+    last = [index for index in order if index in _beside(a, of_a, b) + _beside(b, of_b, a)][-1:]
+    # If the last dimension is not summed, sums are chains of additions.
+    if last and (last[0] in added or all(sizes[index] <= LONGEST_CHAIN for index in added)):
+        order = order.replace(last[0], "") + last[0]
     product = tracer.pointwise(
         "mul", _aligned(tracer, a, of_a, order), _aligned(tracer, b, of_b, order)
     )
-    for _ in order[len(result) :]:
-        product = REDUCTIONS["sum"](tracer, product, -1)
-    return product
+    return _summed(tracer, product, order, result)
 
 
-def _by_weight(
-    tracer: Tracer, a: Symbol, of_a: str, weight: Tensor, of_weight: str, result: str
-) -> Symbol:
-    """``einsum`` of a symbol and a matrix."""
-    common = set(of_a) & set(of_weight) - set(result)
-    if weight.dim() != 2 or len(common) != 1 or len(set(of_weight)) != 2:
-        raise Untraceable("it calls einsum with a parameter other than a matrix")
-    (index,) = common
-    if of_weight[0] == index:
-        weight = tracer.call_now(Tensor.t, (weight,), {})
-    rows = VIEWS["movedim"](tracer, a, of_a.index(index), -1)
-    order = of_a.replace(index, "") + of_weight.replace(index, "")
-    return VIEWS["permute"](tracer, _linear(tracer, rows, weight), [*map(order.index, result)])
+def _beside(a: Symbol, indices: str, other: Symbol) -> str:
+    """The dimensions in which columns lie side by side, unless another tensor has more columns."""
+    if a.codes.numel() < other.codes.numel():
+        return ""
+    differences = [a.codes.diff(dim=dim) for dim in range(a.dim())]
+    steps = zip(indices, differences, strict=True)
+    return "".join(index for index, step in steps if step.numel() and bool((step == 1).all()))
+
+
+def _summed(tracer: Tracer, product: Symbol, indices: str, result: str) -> Symbol:
+    """Sums over the indices that are not in the result, and orders the others."""
+    for place in reversed(range(len(indices))):
+        if indices[place] not in result:
+            if place == product.dim() - 1 and product.codes.shape[place] > 1:
+                product = sums(tracer, product, keepdim=False)
+            else:
+                product = REDUCTIONS["sum"](tracer, product, place)
+    kept = [index for index in indices if index in result]
+    return VIEWS["permute"](tracer, product, [*map(kept.index, result)])
 
 
 def _aligned(tracer: Tracer, a: Symbol, indices: str, order: str) -> Symbol:

@@ -29,6 +29,9 @@ _register = registering(REDUCTIONS)
 FEW = 8
 """Up to this size, a sum is a chain of additions in the order of torch."""
 
+LONGEST_CHAIN = 32
+"""Dimensions up to this size, other than the last, are reduced by a chain of operations."""
+
 
 def dim_of(a: Symbol, dim: Any) -> int:
     """The index of a single dimension, counted from the first."""
@@ -242,7 +245,7 @@ def _parts(tracer: Tracer, a: Symbol, dim: int) -> Sequence[Symbol]:
     """The parts of a tensor along a dimension, which must be few."""
     if is_a(a.shape[dim], Size):
         raise Untraceable("it mixes the nodes of a level")
-    if a.codes.shape[dim] > 4 * FEW:
+    if a.codes.shape[dim] > LONGEST_CHAIN:
         raise Untraceable(f"it reduces over a dimension of size {a.codes.shape[dim]}")
     return unbind(tracer, a, dim)
 
