@@ -258,7 +258,19 @@ class OwnGradient(GatedSum):
         return super().combine(children, Doubled.apply(x))
 
 
+class Stacked(GatedSum):
+    def project(self, feat):
+        return super().project(feat).unsqueeze(1)
+
+    def start(self, x):
+        return super().start(x.squeeze(1))
+
+    def combine(self, children, x):
+        return super().combine(children, x.squeeze(1))
+
+
 UNTRACEABLE = {
+    Stacked: "project does not return a matrix: combine can reshape",
     WithoutGradients: "it computes under no_grad",
     OwnGradient: r"or in an autograd\.Function",
     ByValue: "it depends on the values of a tensor",

@@ -240,5 +240,7 @@ def _projection(
                 if not torch.equal(buffer, before):
                     buffer.copy_(before)
         if x.dim() != 2:
-            raise Untraceable("project does not return a matrix") from None
+            raise Untraceable(
+                "project does not return a matrix: combine can reshape its rows"
+            ) from None
         return None, x.shape[1]

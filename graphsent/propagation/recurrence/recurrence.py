@@ -171,7 +171,7 @@ def trace(
     with torch.enable_grad(), tracer:
         state = function(*inputs)
     if not is_a(state, (tuple, list)) or len(state) != num_parts:
-        raise Untraceable(f"it does not return the {num_parts} parts of a state")
+        raise Untraceable(f"it does not return a state, a tuple of length {num_parts}")
     results = [_columns(tracer, part, size) for part in state]
     known = tracer.constants, tracer.shapes, tracer.hoisted
     widths = [*input_widths, *(value.width for value in tracer.hoisted)]
