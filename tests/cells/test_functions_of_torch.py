@@ -27,6 +27,7 @@ class _Applied:
         self.p, self.V = nn.Parameter(torch.randn(size)), nn.Linear(size, size)
         self.norm, self.dropout = nn.LayerNorm(size), nn.Dropout()
         self.slope, self.lstm = nn.Parameter(torch.tensor([0.3])), nn.LSTMCell(size, size)
+        self.rnn = nn.RNNCell(size, size, nonlinearity="relu")
         self.pairs = nn.Bilinear(size, size, size)
         with torch.no_grad():
             for part in self.norm.parameters():
@@ -75,6 +76,8 @@ POINTWISE = {
     "parametric ReLU": lambda cell, h: functional.prelu(h, cell.slope),
     "softplus": lambda cell, h: functional.softplus(h) + functional.softplus(h, 3, 1.5),
     "log-sigmoid": lambda cell, h: functional.logsigmoid(h),
+    "quotients": lambda cell, h: torch.addcdiv(h, h, 1 + h.abs(), value=2),
+    "without gradient": lambda cell, h: h * h.detach(),
     "dropout": lambda cell, h: cell.dropout(h) + functional.dropout(h, 0.0),
 }
 OTHERS = {
@@ -88,6 +91,17 @@ OTHERS = {
     "smallest column": lambda cell, h: h.amin(-1, True) * h + h.min(-1, keepdim=True)[0],
     "log-sum-exp": lambda cell, h: torch.logsumexp(h, 1, keepdim=True),
     "log-sum-exp of columns": lambda cell, h: h.logsumexp(-1).unsqueeze(-1) * h,
+    "over several dimensions": lambda cell, h: (
+        h.unflatten(-1, (1, -1)).sum((-1, -2)).unsqueeze(-1) * h
+        + h.mean((1, 2), keepdim=True)
+        + h.logsumexp([1, 2], True)
+    ),
+    "softmin": lambda cell, h: functional.softmin(h, 1) * h,
+    "added products": lambda cell, h: (
+        torch.addmm(h.sum(1), h.mean(1), cell.V.weight).unsqueeze(1)
+        + torch.baddbmm(h.amax(1, True), torch.softmax(h.mean(1, True) @ h.mT, -1), h)
+    ),
+    "RNN cell": lambda cell, h: cell.rnn(h.sum(1), h.amax(1)).unsqueeze(1),
     "log-softmax": lambda cell, h: torch.log_softmax(h, 1) * h,
     "log-softmax of columns": lambda cell, h: functional.log_softmax(h, dim=-1),
     "GELU": lambda cell, h: functional.gelu(h),  # in torch, NaN or infinite at infinity

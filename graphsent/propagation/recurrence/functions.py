@@ -108,6 +108,21 @@ def _is_of_inputs(value: Value) -> bool:
     return not {part.op for part in reached([value])} & {"state", "degree"}
 
 
+def _rnn_cell(op: str) -> Callable[..., Symbol]:
+    """``torch.nn.RNNCell``."""
+
+    def call(
+        tracer: Tracer, x: Any, h: Any, w_x: Any, w_h: Any, b_x: Any = None, b_h: Any = None
+    ) -> Symbol:
+        return tracer.pointwise(op, _linear(tracer, x, w_x, b_x) + _linear(tracer, h, w_h, b_h))
+
+    return call
+
+
+_register("rnn_tanh_cell")(_rnn_cell("tanh"))
+_register("rnn_relu_cell")(_rnn_cell("relu"))
+
+
 @_register("gru_cell")
 def _gru_cell(
     tracer: Tracer, x: Any, h: Any, w_x: Any, w_h: Any, b_x: Any = None, b_h: Any = None
@@ -181,6 +196,10 @@ def _bmm(tracer: Tracer, a: Any, b: Any) -> Symbol:
     if a.dim() != 3 or b.dim() != 3 or a.numbers[0] != b.numbers[0]:
         raise Untraceable("it calls bmm with other than two batches of as many matrices")
     return _matmul(tracer, a, b)
+
+
+_register("addmm")(lambda tracer, total, a, b: tracer.pointwise("add", total, _mm(tracer, a, b)))
+_register("baddbmm")(lambda tracer, total, a, b: tracer.pointwise("add", total, _bmm(tracer, a, b)))
 
 
 @_register("einsum")

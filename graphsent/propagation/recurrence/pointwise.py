@@ -84,6 +84,11 @@ def _addcmul(tracer: Tracer, a: Any, b: Any, c: Any, *, value: float = 1) -> Sym
     return _add(tracer, a, tracer.pointwise("mul", b, c), alpha=value)
 
 
+_register("addcdiv")(
+    lambda tracer, a, b, c, *, value=1: _add(tracer, a, _div(tracer, b, c), alpha=value)
+)
+
+
 # Comparisons and choices
 
 

@@ -44,9 +44,25 @@ def dim_of(a: Symbol, dim: Any) -> int:
     return range(a.dim())[dim]
 
 
+def _over_dims(reduction: Callable[..., Symbol]) -> Callable[..., Symbol]:
+    """Makes a reduction over one dimension take several, which it reduces one by one."""
+
+    def reduced(tracer: Tracer, a: Symbol, dim: Any = None, keepdim: bool = False) -> Symbol:
+        if not is_a(dim, (tuple, list)) or len(dim) == 1:
+            return reduction(tracer, a, dim_of(a, dim), keepdim)
+        dims = sorted({dim_of(a, each) for each in dim}, reverse=True)
+        if not dims or len(dims) < len(dim):
+            raise Untraceable("it reduces over all dimensions, or over one of them twice")
+        for each in dims:
+            a = reduction(tracer, a, each, keepdim)
+        return a
+
+    return reduced
+
+
 @_register("sum")
-def _sum(tracer: Tracer, a: Symbol, dim: Any = None, keepdim: bool = False) -> Symbol:
-    dim = dim_of(a, dim)
+@_over_dims
+def _sum(tracer: Tracer, a: Symbol, dim: int, keepdim: bool) -> Symbol:
     if dim == a.dim() - 1 and a.codes.shape[dim] > FEW:
         return sums(tracer, a, keepdim=keepdim)
     return _reduced(tracer, "sum", "add", a, dim, keepdim)
@@ -58,8 +74,9 @@ def _prod(tracer: Tracer, a: Symbol, dim: Any = None, keepdim: bool = False) -> 
 
 
 @_register("mean")
-def _mean(tracer: Tracer, a: Symbol, dim: Any = None, keepdim: bool = False) -> Symbol:
-    dim, total = dim_of(a, dim), _sum(tracer, a, dim, keepdim)
+@_over_dims
+def _mean(tracer: Tracer, a: Symbol, dim: int, keepdim: bool) -> Symbol:
+    total = _sum(tracer, a, dim, keepdim)
     if a.shape[dim] is not CHILDREN:
         return tracer.pointwise("mul", total, 1 / a.codes.shape[dim])
     degree = tracer.expressions.make("degree", Domain.NODE, 1)
@@ -162,13 +179,16 @@ def _softmax(
 
 
 @_register("logsumexp")
-def _logsumexp(tracer: Tracer, a: Any, dim: Any, keepdim: bool = False) -> Symbol:
-    dim = dim_of(a, dim)
+@_over_dims
+def _logsumexp(tracer: Tracer, a: Any, dim: int, keepdim: bool) -> Symbol:
     highest = _fixed(tracer, _amax(tracer, a, dim, True))
     finite = highest - highest == 0
     offset = POINTWISE["where"](tracer, finite, highest, 0.0)
     result = _sum(tracer, (a - offset).exp(), dim, True).log() + offset
     return result if keepdim else squeeze(tracer, result, dim)
+
+
+_register("softmin")(lambda tracer, a, *args, **kwargs: _softmax(tracer, -a, *args, **kwargs))
 
 
 @_register("log_softmax")
@@ -212,6 +232,7 @@ def _check_dtype(_stacklevel: Any, dtype: Any) -> None:
         raise Untraceable("it changes the dtype of a tensor")
 
 
+@_register("detach")
 def _fixed(tracer: Tracer, a: Symbol) -> Any:
     """The same numbers without a gradient."""
     make = tracer.expressions.make

@@ -138,6 +138,7 @@ class Symbol:
         return len(self.shape)
 
     ndim = property(dim)
+    mT = property(lambda self: self.transpose(-1, -2))
 
     @property
     def dtype(self) -> torch.dtype:
