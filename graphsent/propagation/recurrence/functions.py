@@ -255,12 +255,9 @@ def _beside(a: Symbol, indices: str, other: Symbol) -> str:
 
 def _summed(tracer: Tracer, product: Symbol, indices: str, result: str) -> Symbol:
     """Sums over the indices that are not in the result, and orders the others."""
-    for place in reversed(range(len(indices))):
-        if indices[place] not in result:
-            if place == product.dim() - 1 and product.codes.shape[place] > 1:
-                product = sums(tracer, product, keepdim=False)
-            else:
-                product = REDUCTIONS["sum"](tracer, product, place)
+    places = [place for place, index in enumerate(indices) if index not in result]
+    if places:
+        product = REDUCTIONS["sum"](tracer, product, places)
     kept = [index for index in indices if index in result]
     return VIEWS["permute"](tracer, product, [*map(kept.index, result)])
 
