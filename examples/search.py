@@ -14,6 +14,7 @@ A trial whose training fails, as with too high a learning rate, is kept with the
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import math
 import signal
@@ -90,8 +91,8 @@ def search(
             raise DataError(f"--choose {name}: varied by --seeds: expected another setting")
         if any(value in values[:number] for number, value in enumerate(values)):
             raise DataError(f"--choose {name}: expected different values, got {values}")
-        for value in values:  # before trials that take hours
-            RunConfig.from_dict(_changed(configuration.config, name.split("."), value))
+    for values in itertools.product(*choices.values()):  # before trials that take hours
+        RunConfig.from_dict(_config(configuration, dict(zip(choices, values, strict=True))))
     record = {"configuration": configuration.name, "shipped": configuration.config}
     record |= {"choices": choices, "seeds": num_seeds, "trials": []}
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -142,10 +143,8 @@ def _kept(path: Path, record: Mapping[str, Any]) -> list[dict[str, Any]]:
 def _trial(
     configuration: Configuration, settings: Mapping[str, Any], places: Places, num_seeds: int
 ) -> dict[str, Any]:
-    config = dict(configuration.config)
-    for name, value in settings.items():
-        config = _changed(config, name.split("."), value)
-    runs = Run.of(replace(configuration, config=config), range(num_seeds))[:num_seeds]
+    changed = replace(configuration, config=_config(configuration, settings))
+    runs = Run.of(changed, range(num_seeds))[:num_seeds]
     begin = time.process_time()
     found: dict[str, Any] = {"settings": dict(settings)}
     try:
@@ -177,6 +176,14 @@ def _shipped(configuration: Configuration, name: str) -> Any:
     for part in name.split("."):
         value = value.get(part) if isinstance(value, Mapping) else None
     return value
+
+
+def _config(configuration: Configuration, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of a configuration with those of a trial."""
+    config = dict(configuration.config)
+    for name, value in settings.items():
+        config = _changed(config, name.split("."), value)
+    return config
 
 
 def _changed(config: Any, names: list[str], value: Any) -> dict[str, Any]:

@@ -107,7 +107,8 @@ class Parser:
         if not texts:
             return []
         try:
-            found = list(function(texts))
+            results = function(texts)
+            found = [] if results is None else list(results)
         except (GraphsentError, MemoryError):
             raise
         except Exception as error:  # another package may raise anything

@@ -253,6 +253,8 @@ class RunDirectory:
             raise TrainingError(f"{path}: expected a table of numbers: {error}") from None
         if not rows:
             raise TrainingError(f"{self.path} has no figures of epochs: no epoch is complete")
+        if "loss" not in rows[0]:
+            raise TrainingError(f"{path}: expected a column 'loss', got {', '.join(rows[0])}")
         return rows
 
     def write_card(self, text: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import shutil
 import random
 from pathlib import Path
 
@@ -152,6 +153,14 @@ def test_learning_curves(runs, tmp_path, capsys):
         main([*inspect, "file.txt"])
     assert main(["inspect", str(tmp_path), "curves"]) == 2
     assert "is not a run: it has no config.yaml" in capsys.readouterr().err
+
+
+def test_learning_curves_of_an_edited_table(runs, tmp_path, capsys):
+    run = shutil.copytree(runs("trec", "dcnn"), tmp_path / "run")
+    table = run / "logs" / "metrics.csv"
+    table.write_text(table.read_text().replace("loss", "Loss", 1))
+    assert main(["inspect", str(run), "curves"]) == 2
+    assert f"{table}: expected a column 'loss', got epoch, Loss" in capsys.readouterr().err
 
 
 def test_a_feature_graph(runs, tmp_path, capsys):

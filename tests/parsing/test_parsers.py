@@ -139,6 +139,8 @@ def test_a_splitter_that_returns_something_else(found):
 def test_errors_that_no_sentence_causes():
     with pytest.raises(ParserError, match="returned 1 results for 2 texts to parse"):
         Parser(TreeSource("constituency", "x:y"), lambda texts: ["(S a)"]).attempt(["a", "b"])
+    with pytest.raises(ParserError, match="returned 0 results for 1 texts to parse"):
+        Parser(TreeSource("constituency", "x:y"), lambda texts: None).attempt(["a"])
     with pytest.raises(
         ParserError, match="returned a dependency tree: expected constituency trees"
     ):

@@ -92,6 +92,14 @@ def test_choices_are_checked_before_the_first_trial(main, tmp_path, capsys, choi
     assert not (tmp_path / "search").exists()
 
 
+def test_settings_are_checked_together(main, tmp_path, capsys):
+    tuned = ("--trials=1", "--choose", "inputs.finetune_encoder", "true")
+    assert search(main, *tuned) == 2
+    assert "there is no encoder to train" in capsys.readouterr().err
+    assert search(main, *tuned, "--choose", "inputs.encoder", "nowhere") == 2
+    assert "no encoder to train" not in capsys.readouterr().err
+
+
 def test_an_output_that_cannot_be_written_is_found_before_the_first_trial(main, capsys):
     assert main(["toy-tree", "--data-dir=data", "--out=vectors/tiny.txt", *CHOICES]) == 2
     said = capsys.readouterr()
