@@ -96,6 +96,11 @@ OTHERS = {
         + h.mean((1, 2), keepdim=True)
         + h.logsumexp([1, 2], True)
     ),
+    "log of a sum of exponentials": lambda cell, h: torch.logaddexp(h, h * 2) + h.logaddexp(cell.p),
+    "cosine similarity": lambda cell, h: (
+        functional.cosine_similarity(h, h.amax(1, True), -1).unsqueeze(-1) * h
+        + torch.cosine_similarity(h * 0, h.sum(1, True), 2).unsqueeze(-1)
+    ),
     "softmin": lambda cell, h: functional.softmin(h, 1) * h,
     "added products": lambda cell, h: (
         torch.addmm(h.sum(1), h.mean(1), cell.V.weight).unsqueeze(1)
@@ -362,6 +367,7 @@ def test_sums_of_exponentials_of_unusual_numbers(switch, monkeypatch):
         return torch.logsumexp(torch.stack((h, h - 1, h), -1), -1)
 
     assert_as_torch(sums, x, switch, monkeypatch)
+    assert_as_torch(lambda cell, h: torch.logaddexp(h, h * 2), x, switch, monkeypatch)
 
 
 def test_dropout_while_training():

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
-import shutil
 import random
+import shutil
 from pathlib import Path
 
 import pytest

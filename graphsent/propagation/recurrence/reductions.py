@@ -130,6 +130,13 @@ def _normalize(
     return a / _norm(tracer, a, p, dim, True).clamp_min(eps)
 
 
+@_register("cosine_similarity")
+def _cosine(tracer: Tracer, a: Any, b: Any, dim: int = 1, eps: float = 1e-8) -> Symbol:
+    dim = range(-max(a.dim(), b.dim()), 0)[dim]
+    a, b = (_normalize(tracer, each, 2, dim, eps) for each in (a, b))
+    return _sum(tracer, a * b, dim)
+
+
 def _root(tracer: Tracer, a: Any) -> Any:
     """The square root, without a gradient at 0, as of norms and standard deviations."""
     is_zero = a == 0
@@ -181,11 +188,22 @@ def _softmax(
 @_register("logsumexp")
 @_over_dims
 def _logsumexp(tracer: Tracer, a: Any, dim: int, keepdim: bool) -> Symbol:
-    highest = _fixed(tracer, _amax(tracer, a, dim, True))
-    finite = highest - highest == 0
-    offset = POINTWISE["where"](tracer, finite, highest, 0.0)
+    offset = _finite(tracer, _amax(tracer, a, dim, True))
     result = _sum(tracer, (a - offset).exp(), dim, True).log() + offset
     return result if keepdim else squeeze(tracer, result, dim)
+
+
+@_register("logaddexp")
+def _logaddexp(tracer: Tracer, a: Any, b: Any) -> Any:
+    offset = _finite(tracer, maximum(tracer, a, b))
+    a, b = (tracer.pointwise("sub", each, offset).exp() for each in (a, b))
+    return (a + b).log() + offset
+
+
+def _finite(tracer: Tracer, a: Any) -> Any:
+    """The numbers without a gradient, and 0 for infinite ones."""
+    a = _fixed(tracer, a)
+    return POINTWISE["where"](tracer, a - a == 0, a, 0.0)
 
 
 _register("softmin")(lambda tracer, a, *args, **kwargs: _softmax(tracer, -a, *args, **kwargs))
