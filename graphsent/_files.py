@@ -75,8 +75,12 @@ def write_atomically(path: str | os.PathLike[str], text: str) -> None:
 
 
 def write_json(path: str | os.PathLike[str], content: Any, indent: int | None = None) -> None:
-    """Writes JSON as :func:`write_atomically`, with characters beyond ASCII as they are."""
-    write_atomically(path, json.dumps(content, indent=indent, ensure_ascii=False) + "\n")
+    """Writes JSON as :func:`write_atomically`, with characters beyond ASCII as they are.
+
+    The bytes of a path that is not in UTF-8 are escaped, as a lone surrogate each.
+    """
+    text = json.dumps(content, indent=indent, ensure_ascii=False)
+    write_atomically(path, text.encode("utf-8", "backslashreplace").decode() + "\n")
 
 
 def leftovers(directory: Path, name: str) -> Iterator[tuple[Path, int]]:

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from graphsent._files import atomic_path
+from graphsent._files import atomic_path, write_json
 
 
 def test_the_file_appears_with_its_parents_when_the_block_ends(tmp_path):
@@ -70,3 +71,11 @@ def test_pipes_and_devices_are_written_to_and_not_replaced(tmp_path):
         assert path.is_fifo()
         assert read.result(10) == "text"
     assert [*tmp_path.iterdir()] == [path]
+
+
+def test_json_keeps_characters_and_the_bytes_of_paths_that_are_no_text(tmp_path):
+    content = {"word": "caf\N{LATIN SMALL LETTER E WITH ACUTE}", "path": os.fsdecode(b"caf\xe9")}
+    write_json(tmp_path / "file.json", content)
+    text = (tmp_path / "file.json").read_text(encoding="utf-8")
+    assert content["word"] in text
+    assert os.fsencode(json.loads(text)["path"]) == b"caf\xe9"
