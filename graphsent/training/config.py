@@ -176,7 +176,8 @@ class RunConfig:
         """Loads the parser of the configuration, for the kind of trees that the model reads.
 
         Raises:
-            TrainingError: The model reads words, or the other kind of trees.
+            TrainingError: The model reads words, or the other kind of trees; or the configuration
+                has artificial trees or shards.
             ParserError: There is no such parser.
             ParserFailed: Its package is not installed.
         """
@@ -184,11 +185,12 @@ class RunConfig:
         kind = self.tree_kind or model_class(self.model).tree_kind
         if kind == WORDS:
             raise TrainingError(f"parser: the model {self.model!r} reads words and needs none")
-        for option in ("trees", "stream"):
-            if getattr(self, option):
-                raise TrainingError(
-                    f"parser: cannot be combined with {option} {getattr(self, option)!r}"
-                )
+        if self.trees is not None:
+            raise TrainingError(f"parser: {self.trees} trees need none")
+        if self.stream:
+            raise TrainingError(
+                "parser: --stream reads trees from files: parse first, with graphsent parse"
+            )
         try:
             return load_parser(self.parser, kind)
         except WrongKind as error:

@@ -235,8 +235,6 @@ def _stream(
 ) -> tuple[Task, TaskData]:
     """The task and its examples, read from shards."""
     task = get_task(config.task, **config.task_options)
-    if config.parser is not None:
-        raise TrainingError("--stream reads trees from files: parse first, with graphsent parse")
     task.tokenizer = config.tokenizer or task.tokenizer
     assert config.tree_kind is not None  # resolved before
     stream = task.stream(
@@ -265,10 +263,10 @@ def _tree_source(config: RunConfig) -> TreeSource:
     """The source of the trees that the model is trained on."""
     if config.parser is not None:
         return config.load_parser().source
-    kind = config.tree_kind or model_class(config.model).tree_kind
+    assert config.tree_kind is not None  # resolved before
     if config.trees is not None:
-        return load_parser(f"shape:{config.trees}", kind).source
-    return TreeSource(kind)
+        return load_parser(f"shape:{config.trees}", config.tree_kind).source
+    return TreeSource(config.tree_kind)
 
 
 def _describe_sizes(model: str, sizes: Mapping[str, int], num_words: int) -> str:

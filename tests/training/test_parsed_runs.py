@@ -89,6 +89,8 @@ def test_a_parser_that_changed(tmp_path, monkeypatch, capsys):
         ),
         (["--model=treelstm", "--parser=spaci"], "unknown parser 'spaci'"),
         (["--model=treelstm", "--tree-kind=words", FLAT], "reads words and needs none"),
+        (["--model=treelstm", "--trees=balanced", FLAT], "parser: balanced trees need none"),
+        (["--model=treelstm", "--stream", FLAT], "parse first, with graphsent parse"),
     ],
 )
 def test_unsuitable_parsers(tmp_path, capsys, arguments, message):
