@@ -54,7 +54,7 @@ class MeanPooling(nn.Module):
         check_batch(x, lengths)
         wide = torch.promote_types(x.dtype, torch.float32)  # as torch.mean does
         mean = zero_beyond(x, lengths).sum(2, dtype=wide) / lengths.clamp(min=1).to(wide)[:, None]
-        return mean.to(x.dtype) if x.is_floating_point() else mean
+        return mean.to(x.dtype)
 
 
 class MaxPooling(nn.Module):
