@@ -14,7 +14,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from graphsent.errors import DataError
 
@@ -25,6 +25,8 @@ __all__ = [
     "named",
     "recover",
     "sha256",
+    "sha256_of",
+    "with_sha256",
     "write_atomically",
     "write_json",
 ]
@@ -138,11 +140,21 @@ def full_path(path: str | os.PathLike[str]) -> str:
 
 def sha256(path: Path) -> str:
     """The SHA-256 of a file, in hexadecimal."""
-    found = hashlib.sha256()
     with path.open("rb") as file:
-        while chunk := file.read(_CHUNK_BYTES):
-            found.update(chunk)
+        return sha256_of(file)
+
+
+def sha256_of(file: IO[bytes]) -> str:
+    """The SHA-256 of the rest of an open file, in hexadecimal."""
+    found = hashlib.sha256()
+    while chunk := file.read(_CHUNK_BYTES):
+        found.update(chunk)
     return found.hexdigest()
+
+
+def with_sha256(path: Path) -> dict[str, Any]:
+    """A file for JSON: its path and its SHA-256."""
+    return {"path": str(path), "sha256": sha256(path)}
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -10,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from graphsent._files import write_atomically
+from graphsent._files import write_json
 from graphsent.cli import class_results
 from graphsent.cli.own_tasks import import_from_here
 from graphsent.cli.request import device_of
@@ -65,7 +64,7 @@ def run(arguments: Any) -> None:
         print(table(named, found))
         content = {"runs": judged, "summary": found}
     if arguments.json:
-        write_atomically(arguments.json, json.dumps(content, indent=2) + "\n")
+        write_json(arguments.json, content, indent=2)
 
 
 def _judge(path: Path, arguments: Any, *, several: bool) -> dict[str, Any]:

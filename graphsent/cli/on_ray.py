@@ -18,7 +18,7 @@ from contextlib import redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 from typing import Any
 
-from graphsent._files import full_path, sha256, write_atomically
+from graphsent._files import full_path, sha256, write_json
 from graphsent.cli.request import Request, load_requested
 from graphsent.cli.streams import reading_of
 from graphsent.cli.usage import UsageError, check_counts, counted
@@ -199,7 +199,7 @@ def _check_out(out: Path, about: dict[str, Any]) -> None:
     """
     path = out / _ABOUT
     if not path.exists() or [*out.iterdir()] == [path]:  # there are no results
-        write_atomically(path, json.dumps(about, indent=2) + "\n")
+        write_json(path, about, indent=2)
         return
     before = None
     with suppress(OSError, ValueError):

@@ -16,7 +16,7 @@ import numpy as np
 from tqdm import tqdm
 
 from graphsent._cache import cache_directory
-from graphsent._files import write_atomically
+from graphsent._files import write_json
 from graphsent._locks import locked
 from graphsent.errors import DataError
 from graphsent.shards.errors import ShardsFailed
@@ -141,7 +141,7 @@ class ShardSet:
         prepare: Callable[[Sequence[Any]], object],
         progress: bool,
     ) -> None:
-        write_atomically(self.directory / _ABOUT, json.dumps(self._about, indent=2) + "\n")
+        write_json(self.directory / _ABOUT, self._about, indent=2)
         symbols = Symbols([], [])
         counts = np.zeros(0, np.int64)
         number = num_examples = 0

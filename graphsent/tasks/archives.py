@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import hashlib
 import io
 import zipfile
 from collections.abc import Iterator
@@ -11,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+from graphsent._files import sha256_of
 from graphsent._unpacking import UNREADABLE, check_unpacked
 from graphsent.errors import DataError
 
@@ -34,11 +34,8 @@ def digest(path: Path) -> str:
         DataError: It cannot be read, or unpacks past the limit of
             :func:`~graphsent._unpacking.open_unpacked`.
     """
-    found = hashlib.sha256()
     with _opened(path) as stream:
-        while chunk := stream.read(_CHUNK_BYTES):
-            found.update(chunk)
-    return found.hexdigest()
+        return sha256_of(stream)
 
 
 def read_lines(path: Path) -> list[str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from graphsent._files import sha256
+from graphsent._files import sha256, with_sha256
 from graphsent._names import listed
 
 __all__ = ["OwnSource"]
@@ -70,8 +70,8 @@ class OwnSource:
             files = self.files[split] or self.files["train"]
             entry = {
                 "examples": count,
-                "files": list(map(_describe, files)),
-                "parses": list(map(_describe, self.trees[split])),
+                "files": list(map(with_sha256, files)),
+                "parses": list(map(with_sha256, self.trees[split])),
             }
             if not self.files[split]:
                 entry["held_out_of_train"] = self.shares[split]
@@ -86,7 +86,3 @@ class OwnSource:
 def _range(labels: Iterable[str]) -> tuple[float, float]:
     scores = list(map(float, labels))
     return min(scores), max(scores)
-
-
-def _describe(path: Path) -> dict[str, str]:
-    return {"path": str(path), "sha256": sha256(path)}

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from graphsent._files import sha256
+from graphsent._files import sha256, with_sha256
 from graphsent.errors import DataError
 from graphsent.tasks.corpus import SPLITS
 
@@ -23,9 +23,7 @@ def describe(
         places: File and line of each example.
         splits: The split of each example.
     """
-    entries: dict[Path, dict[str, Any]] = {
-        path: {"path": str(path), "sha256": sha256(path)} for path in files
-    }
+    entries = {path: with_sha256(path) for path in files}
     for (path, line), split in zip(places, splits, strict=True):
         if split != "train":
             entries[path].setdefault(split, []).append(line)
