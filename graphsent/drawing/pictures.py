@@ -16,6 +16,7 @@ from graphsent.drawing.scene import (
     LEGEND_SIZE,
     MARGIN,
     TITLE_SIZE,
+    WORD_SIZE,
     Box,
     Caption,
     Line,
@@ -56,11 +57,11 @@ def word_box(text: str, text_width: TextWidth, size: float, color: ClassColor) -
     return Box(0, 0, width, BOX_HEIGHT, text, color.fill, color.text, color.fill, size)
 
 
-def word_places(words: Sequence[str], text_width: TextWidth, size: float) -> list[float]:
+def word_places(words: Sequence[str], text_width: TextWidth) -> list[float]:
     """The x coordinate of the middle of each word of a sentence set in one line."""
     places, x = [], 0.0
     for word in words:
-        width = max(BOX_HEIGHT, text_width(word, size))
+        width = max(BOX_HEIGHT, text_width(word, WORD_SIZE))
         places.append(x + width / 2)
         x += width + WORD_GAP
     return places

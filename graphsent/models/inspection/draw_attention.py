@@ -60,7 +60,7 @@ def draw_attention(
 def _compose(attention: SentenceAttention, text_width: TextWidth) -> Parts:
     lines: list[Line] = []
     captions: list[Caption] = []
-    places = word_places(attention.words, text_width, WORD_SIZE)
+    places = word_places(attention.words, text_width)
     for number, (weights, spans) in enumerate(zip(attention.weights, attention.spans, strict=True)):
         ground = -number * _STACK_HEIGHT
         x = _numbered(weights) if spans is None else _over_words(len(weights), places)

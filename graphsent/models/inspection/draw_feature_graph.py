@@ -86,7 +86,7 @@ def draw_feature_graph(
 
 
 def _compose(graph: FeatureGraph, text_width: TextWidth) -> Parts:
-    places = word_places(graph.words, text_width, WORD_SIZE)
+    places = word_places(graph.words, text_width)
     groups = _grouped(graph)
     boxes = _boxes(graph, groups, places, text_width)
     read = np.isin(np.arange(len(graph.words)), graph.source)
