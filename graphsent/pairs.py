@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from graphsent.sentences import Sentence
     from graphsent.trees import DependencyTree, Tree
 
-__all__ = ["TreePair"]
+__all__ = ["TreePair", "sides"]
 
 
 class TreePair(NamedTuple):
@@ -30,3 +30,8 @@ class TreePair(NamedTuple):
     def words(self) -> list[str]:
         """The words of both sentences, as collected by a vocabulary."""
         return [*self.first.words, *self.second.words]
+
+
+def sides(example: Any) -> tuple[Any, ...]:
+    """The two sentences of a pair; any other example alone."""
+    return example[:2] if isinstance(example, TreePair) else (example,)

@@ -9,9 +9,10 @@ from typing import Any
 
 from graphsent._files import atomic_path
 from graphsent.models.inspection.table import Table
+from graphsent.pairs import sides
 from graphsent.tasks import TaskData
 from graphsent.tasks.class_report import ClassReport, Mistake
-from graphsent.trees import unescape
+from graphsent.tasks.parses import text_of
 
 __all__ = ["describe", "list_mistakes", "tables", "write_mistakes"]
 
@@ -74,8 +75,7 @@ def _with_places(
 
 
 def _text(example: Any) -> str:
-    sentences = example[:2] if isinstance(example, tuple) else (example,)
-    return " | ".join(" ".join(map(unescape, sentence.words)) for sentence in sentences)
+    return " | ".join(map(text_of, sides(example)))
 
 
 def _confusion(report: ClassReport) -> str:

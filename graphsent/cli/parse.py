@@ -18,8 +18,9 @@ from graphsent.cli.usage import UsageError, check_counts, check_target, flag
 from graphsent.errors import DataError, FailedError, GraphsentError
 from graphsent.parsing import load_parser
 from graphsent.parsing.files import TextLine, partial_path, write_parses
-from graphsent.tasks.own.examples import BadLine, text_of
+from graphsent.tasks.own.examples import BadLine
 from graphsent.tasks.own.reader import OwnFile, has_labels, read_examples
+from graphsent.tasks.parses import text_of
 
 __all__ = ["run"]
 

@@ -14,10 +14,9 @@ from graphsent.tasks.contractions import divide
 from graphsent.tasks.corpus import PARSE_SUFFIXES, SPLITS, WORDS, Corpus, CorpusSource
 from graphsent.tasks.folds import fold_split
 from graphsent.tasks.nltk_corpora import nltk_lines
-from graphsent.tasks.parses import root_label
+from graphsent.tasks.parses import root_label, text_of
 from graphsent.tasks.sentence_task import SentenceTask
 from graphsent.tasks.task import Task
-from graphsent.trees import unescape
 
 __all__ = ["cr", "mr", "subj"]
 
@@ -134,7 +133,7 @@ class CrossValidatedTask(SentenceTask):
         self, read: Callable[[], Iterable[Any]], corpus: Corpus, split: str
     ) -> Iterable[Any]:
         examples = list(read())
-        texts = [" ".join(map(unescape, example.words)) for example in examples]
+        texts = list(map(text_of, examples))
         labels = list(map(root_label, examples))
         split_of = fold_split(texts, labels, self.num_folds, self._fold)
         return compress(examples, split_of == split)

@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from graphsent.pairs import TreePair
+from graphsent.pairs import TreePair, sides
 from graphsent.sentences import Sentence
 from graphsent.tasks.own.splits import digest
-from graphsent.tasks.parses import root_label
-from graphsent.trees import unescape
+from graphsent.tasks.parses import root_label, text_of
 
 __all__ = ["SplitInspection", "describe_counts", "inspect_examples", "texts_in_train"]
 
@@ -92,7 +91,7 @@ def inspect_examples(examples: Iterable[Any], label_names: Sequence[str]) -> Spl
         found.examples += 1
         found.labels[label] += 1
         found.texts.setdefault(_text(example), Counter())[label] += 1
-        for each in _sentences(example):
+        for each in sides(example):
             _add_sentence(found, each)
     return found
 
@@ -127,13 +126,9 @@ def describe_counts(counts: Counter[int]) -> dict[str, Any]:
     }
 
 
-def _sentences(example: Any) -> tuple[Any, ...]:
-    return example[:2] if isinstance(example, TreePair) else (example,)
-
-
 def _text(example: Any) -> bytes:
     """The SHA-256 of the letters and digits of an example."""
-    return digest([" ".join(map(unescape, each.words)) for each in _sentences(example)], 0)
+    return digest(list(map(text_of, sides(example))), 0)
 
 
 def _add_sentence(found: SplitInspection, sentence: Any) -> None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from graphsent.errors import DataError
-from graphsent.pairs import TreePair
+from graphsent.pairs import TreePair, sides
 from graphsent.parsing import Parser
 from graphsent.parsing.cache import cached_parses, iter_trees
 from graphsent.sentences import Sentence
@@ -87,8 +87,7 @@ def _parsed(examples: Sequence[Any], parser: Parser, echo: Callable[[str], None]
 
 
 def _sentences(example: Any) -> tuple[Sentence, ...]:
-    is_pair = isinstance(example, TreePair)
-    sentences: tuple[Any, ...] = example[:2] if is_pair else (example,)
+    sentences = sides(example)
     for each in sentences:
         if not isinstance(each, Sentence):
             raise DataError("the examples have their own trees: omit the parser")

@@ -21,6 +21,7 @@ __all__ = [
     "parses_of_texts",
     "resolve_parses_dir",
     "root_label",
+    "text_of",
     "with_root_label",
 ]
 
@@ -213,6 +214,11 @@ def with_root_label(parse: DependencyTree | Tree, label: str) -> DependencyTree 
 def root_label(example: Any) -> str:
     """The label of a whole sentence, at the root of its tree."""
     return example.labels[example.root]
+
+
+def text_of(sentence: Any) -> str:
+    """A sentence as text; the words of a tree, without escapes."""
+    return sentence if isinstance(sentence, str) else " ".join(map(unescape, sentence.words))
 
 
 def letters(text: str) -> str:

@@ -21,10 +21,9 @@ from graphsent.tasks.corpus import SPLITS, TREE_KINDS, WORDS, Corpus, CorpusSour
 from graphsent.tasks.data_dir import resolve_data_dir
 from graphsent.tasks.held_out import held_out
 from graphsent.tasks.own_source import OwnSource
-from graphsent.tasks.parses import resolve_parses_dir
+from graphsent.tasks.parses import resolve_parses_dir, text_of
 from graphsent.tasks.sources import SOURCES
 from graphsent.tasks.spool import Spooled
-from graphsent.trees import unescape
 
 if TYPE_CHECKING:
     from torchmetrics import Metric, MetricCollection
@@ -306,8 +305,7 @@ class Task(ABC):
 def _is_held_out(read: Callable[[], Iterable[Any]], share: float, seed: int) -> np.ndarray:
     """Which examples are held out, (num_examples,) bool."""
     if read not in _held_out:
-        texts = (" ".join(map(unescape, each.words)) for each in read())
-        _held_out[read] = held_out(texts, share, seed)
+        _held_out[read] = held_out(map(text_of, read()), share, seed)
     return _held_out[read]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from graphsent.models.batches.trees import Context
 from graphsent.models.embeddings.contextual import ContextualFeatures
 from graphsent.models.embeddings.inputs import Inputs, WordInputs
 from graphsent.models.embeddings.table import WordEmbedding
-from graphsent.pairs import TreePair
+from graphsent.pairs import sides
 from graphsent.sentences import Phrase
 from graphsent.vocabulary import Vocabulary
 
@@ -128,8 +129,8 @@ class EmbedsWords(nn.Module):
         """
         if self._contextual is None:
             return
-        parts = (each[:2] if isinstance(each, TreePair) else (each,) for each in examples)
-        sentences = (self._span(tree).sentence for trees in parts for tree in trees)
+        trees = chain.from_iterable(map(sides, examples))
+        sentences = (self._span(tree).sentence for tree in trees)
         self._contextual.keep(sentences, report)
 
     def context(self, trees: Iterable[Any]) -> Context | None:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from graphsent.sentences import Sentence
-from graphsent.trees import DependencyTree, Tree, unescape
+from graphsent.trees import DependencyTree, Tree
 
-__all__ = ["BadLine", "Content", "OwnExample", "text_of", "with_labels"]
+__all__ = ["BadLine", "Content", "OwnExample", "with_labels"]
 
 Content = str | Sentence | Tree | DependencyTree
 
@@ -33,13 +33,6 @@ class OwnExample(NamedTuple):
     line: int
     label: str
     contents: tuple[Content, ...]
-
-
-def text_of(content: Content) -> str:
-    """A sentence as text; the words of a tree, without escapes."""
-    if isinstance(content, str):
-        return content
-    return " ".join(map(unescape, content.words))
 
 
 def with_labels(tree: Tree | DependencyTree, labels: Sequence[str]) -> Tree | DependencyTree:

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from graphsent.errors import DataError
-from graphsent.tasks.own.examples import BadLine, OwnExample, text_of
+from graphsent.tasks.own.examples import BadLine, OwnExample
 from graphsent.tasks.own.reader import OwnFile, read_trees
-from graphsent.tasks.parses import letters
+from graphsent.tasks.parses import letters, text_of
 
 __all__ = ["with_trees"]
 

@@ -16,13 +16,14 @@ from graphsent.errors import DataError
 from graphsent.pairs import TreePair
 from graphsent.tasks.corpus import SPLITS, TREE_KINDS, WORDS, check_shape, shaped
 from graphsent.tasks.own import saved_splits
-from graphsent.tasks.own.examples import BadLine, OwnExample, text_of
+from graphsent.tasks.own.examples import BadLine, OwnExample
 from graphsent.tasks.own.labelling import kind_of, labelled
 from graphsent.tasks.own.labels import check_labels, check_several, in_order
 from graphsent.tasks.own.options import OwnOptions
 from graphsent.tasks.own.rows import OwnRow, read_rows
 from graphsent.tasks.own.splits import assign_folds, assign_splits, digest
 from graphsent.tasks.own_source import OwnSource
+from graphsent.tasks.parses import text_of
 from graphsent.tasks.scores import check_scores
 from graphsent.tasks.task import Place, Task, TaskData, TaskStream
 
@@ -329,9 +330,7 @@ class OwnTask(Task):
         """The split of each row of train: as saved by the run, or newly chosen."""
         if self._assigned is None:
             if self.held_out is not None:
-                files = [file.path for file in self._own.files("train")]
-                places = [(path, row.line) for path, row in good_rows("train")]
-                self._assigned = saved_splits.assigned(self.held_out, files, places)
+                self._assigned = saved_splits.assigned(self.held_out, *self._places(good_rows))
             else:
                 self._assigned = self._chosen([row for _, row in good_rows("train")])
         return self._assigned
@@ -350,9 +349,14 @@ class OwnTask(Task):
     def _held_out(self, good_rows: Callable[[str], Iterable[GoodRow]]) -> dict[str, Any] | None:
         if self._assigned is None:
             return None
+        return saved_splits.describe(*self._places(good_rows), self._assigned)
+
+    def _places(
+        self, good_rows: Callable[[str], Iterable[GoodRow]]
+    ) -> tuple[list[Path], list[tuple[Path, int]]]:
+        """The files of train, and the file and line of each of its rows."""
         files = [file.path for file in self._own.files("train")]
-        places = [(path, row.line) for path, row in good_rows("train")]
-        return saved_splits.describe(files, places, self._assigned)
+        return files, [(path, row.line) for path, row in good_rows("train")]
 
     def _source(self, tree_kind: str, labels: Mapping[str, Counter[str]]) -> OwnSource:
         files = {split: [file.path for file in self._own.files(split)] for split in SPLITS}
