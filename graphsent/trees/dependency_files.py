@@ -195,7 +195,7 @@ def _parse_lines(text: str) -> conllu.TokenList:
     return conllu.parse_token_and_metadata(
         text,
         field_parsers={"id": _parse_id, "head": _parse_head, **field_parsers},
-        metadata_parsers={"__fallback__": lambda name, value: (name, value or "")},
+        metadata_parsers={"__fallback__": lambda name, value: (name, value)},
     )
 
 
