@@ -13,6 +13,7 @@ from graphsent.models import (
     ARNNClassifier,
     ARNNRelatedness,
     BiTreeLSTMClassifier,
+    NBoW,
     TreeLSTMClassifier,
 )
 from graphsent.parsing import TreeSource
@@ -215,6 +216,10 @@ def test_drawing_what_the_model_lacks(classifier, relatedness, files, tmp_path, 
         with pytest.raises(SystemExit, match="2"):
             main(["draw", files[0], out, *arguments])
     assert "not available with --direction sibling" in capsys.readouterr().err
+    words = saved(tmp_path / "words", NBoW, 4)
+    with pytest.raises(SystemExit, match="2"):
+        main(["draw", files[0], out, f"--model={words}", "--weights"])
+    assert "the model 'nbow' has no edge weights" in capsys.readouterr().err
     plain = saved(tmp_path / "none", ARNNClassifier, 4, 5, attention="none")
     assert main(["draw", files[0], out, f"--model={plain}", "--weights"]) == 2
     assert "attention='none'" in capsys.readouterr().err

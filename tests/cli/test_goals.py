@@ -108,6 +108,11 @@ def test_a_regression_learns_scores(here, capsys):
     with pytest.raises(SystemExit, match="2"):
         main(["predict", "run", "in.txt", "--format=trees"])
     with pytest.raises(SystemExit, match="2"):
+        main(["evaluate", "run", "--errors=3"])
+    assert "--errors is for classification: the task 'lines' is regression" in (
+        capsys.readouterr().err
+    )
+    with pytest.raises(SystemExit, match="2"):
         main(["draw", "--tree=(X good)", "--model=run", "--out=tree.svg"])
 
 

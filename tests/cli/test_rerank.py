@@ -46,6 +46,12 @@ def test_a_reranker_is_trained_evaluated_and_chooses(lists, tmp_path, monkeypatc
         with pytest.raises(SystemExit, match="2"):
             main(["predict", str(out), str(heldout), *options])
     assert "n-best lists need text or json" in capsys.readouterr().err
+    with pytest.raises(SystemExit, match="2"):
+        main(["predict", str(out), str(heldout), str(heldout)])
+    assert "reads n-best lists: expected one file" in capsys.readouterr().err
+    with pytest.raises(SystemExit, match="2"):
+        main(["encode", str(out), str(heldout), f"--out={tmp_path / 'x.npz'}"])
+    assert "reranks parses and cannot encode sentences" in capsys.readouterr().err
     given = gzip.decompress(heldout.read_bytes())
     for data, status, expected in (
         (b"\xef\xbb\xbf" + given, 0, gold[0]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import random
 import shutil
@@ -179,6 +180,19 @@ def test_a_feature_graph(runs, tmp_path, capsys):
     picture = tmp_path / "graph.svg"
     assert main([*inspect, corpus, "--number=2", "--title=A title", f"--out={picture}"]) == 0
     assert "A title" in picture.read_text()
+
+
+def test_standard_input_is_inspected(runs, tmp_path, monkeypatch, capsys):
+    inspect = ["inspect", runs("trec", "dcnn"), "graph"]
+    conllu = "1\tnot\t_\t_\t_\t_\t2\tdep\t_\t_\n2\tgood\t_\t_\t_\t_\t0\troot\t_\t_\n"
+    for text in (b"not good\n", conllu.encode(), b"caf\xe9\n"):
+        capsys.readouterr()
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text)))
+        assert main(inspect) == (2 if b"\xe9" in text else 0)
+        printed = capsys.readouterr()
+        if printed.out:
+            assert [line.split()[-1] for line in printed.out.splitlines()[1:]] == ["not", "good"]
+    assert "1: expected UTF-8 text" in printed.err
 
 
 def test_the_texts_of_a_table_are_inspected(runs, tmp_path, capsys):

@@ -91,6 +91,14 @@ def test_bracketed_trees_with_any_labels(write):
     assert [each.label for each in iter_examples(path)] == ["very-good", "bad"]
 
 
+def test_lines_between_bracketed_trees(write):
+    path = Path(write("a.txt", b"(2 good)\n\n(1 bad)\n(0 caf\xe9)\n(1 dull)\n"))
+    rows = list(read_examples(OwnFile(path)))
+    assert [row.line for row in rows] == [1, 3, 4, 5]
+    assert [isinstance(row, BadLine) for row in rows] == [False, False, True, False]
+    assert "0xE9" in rows[2].message
+
+
 def test_trees_in_a_column_have_no_phrase_labels(write):
     path = write("a.tsv", "pos\t(S (NP a) (VP b))\nneg\t(S c)\n")
     trees = [each.contents[0] for each in iter_examples(path)]

@@ -99,9 +99,20 @@ def test_held_out_examples_are_held_out_again(tsv):
         DataError, match=r"my\.tsv has changed since the run held out some of its lines"
     ):
         again.load(tree_kind="words")
+    again.held_out = {"held_out_of_train": data.held_out["held_out_of_train"] * 2}
+    with pytest.raises(DataError, match="the run's saved splits are of 2 files, not 1"):
+        again.load(tree_kind="words")
     again.held_out = {"held_out_of_train": [{"dev": 3}]}
     with pytest.raises(DataError, match="the run's saved splits are damaged"):
         again.load(tree_kind="words")
+
+
+def test_a_text_in_which_the_tokenizer_finds_no_words(tmp_path):
+    path = write_tsv(tmp_path / "my.tsv", [*own_examples(), ("pos", "&nbsp;")])
+    task = get_task("own", train=str(path))
+    task.tokenizer = "tweet"
+    with pytest.raises(DataError, match=r"my\.tsv:61: the text '&nbsp;' has no words"):
+        task.load(tree_kind="words")
 
 
 def test_splits_in_separate_files(tsv, tmp_path):

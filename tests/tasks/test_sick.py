@@ -111,6 +111,14 @@ def test_errors_are_named(data, changes, message):
         get_task("sick").load(data)
 
 
+def test_unknown_targets_and_judgments(data):
+    with pytest.raises(DataError, match="unknown target 'entailments'.*did you mean"):
+        get_task("sick", target="entailments")
+    write(data, [*LINES[:2], LINES[2].replace("ENTAILMENT", "YES")])
+    with pytest.raises(DataError, match=r"train\.txt:3: unknown judgment of entailment 'YES'"):
+        get_task("sick", target="entailment").load(data)
+
+
 def test_there_are_no_trees_in_the_corpus_itself(data):
     with pytest.raises(DataError, match=r"no dependency trees of .*relatedness\.train\.a\.conllu"):
         get_task("sick").load(data, tree_kind="dependency")
