@@ -71,6 +71,9 @@ def test_json_is_that_of_the_dictionary(phrases):
     pair = SequenceRelatedness(VOCAB, 2, 3, 4, goal="classification").predict([("a", "film")])[0]
     assert json.loads(pair.to_json()) == pair.to_dict()
     assert repr(pair).startswith(f"PairPrediction({pair.name!r}, 0.")
+    best, *others = pair.ranked
+    assert best == (pair.name, pair.probabilities.max())
+    assert [name for name, _ in others] == [each for each in pair.label_names if each != pair.name]
 
 
 def test_a_networkx_graph_has_the_predictions(phrases):

@@ -30,6 +30,7 @@ from graphsent.trees import Tree
         ("toy_parsers:__doc__", "toy_parsers:__doc__: expected a function, got str"),
         ("benepar:nowhere", "benepar:.*nowhere: expected the directory of a benepar model"),
         ("corenlp:localhost", "corenlp:localhost: expected the URL of a server"),
+        ("shape:round", "unknown parser 'shape:round': expected shape:balanced or shape:left"),
     ],
 )
 def test_unknown_parsers(name, message):
@@ -115,6 +116,19 @@ def test_trees_in_other_forms():
     first, second = broken.attempt(["a", "b"])
     assert "x:y returned no tree for 'a': " in str(first)
     assert "got int" in str(second)
+    bare = Tree(["S", ""], [None, "a"], [-1, 0])
+    unlabelled = Parser(TreeSource("constituency", "x:y"), lambda texts: [bare] * len(texts))
+    (third,) = unlabelled.attempt(["a"])
+    assert str(third) == "x:y returned a tree for 'a' with an unlabelled node"
+
+
+def test_artificial_trees_are_a_parser():
+    parser = load_parser("shape:left", "dependency")
+    assert [tree.heads.tolist() for tree in parser(["not a film"])] == [[1, 2, -1]]
+    (tree,) = load_parser("shape:left")(["not a film"])
+    assert [tree.words, set(tree.labels)] == [["not", "a", "film"], {"X"}]
+    with pytest.raises(ParserError, match="shape:left computes in one thread"):
+        load_parser("shape:left", num_threads=2)
 
 
 def test_a_text_that_cannot_be_split_is_isolated():

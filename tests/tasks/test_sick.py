@@ -112,7 +112,7 @@ def test_errors_are_named(data, changes, message):
 
 
 def test_unknown_targets_and_judgments(data):
-    with pytest.raises(DataError, match="unknown target 'entailments'.*did you mean"):
+    with pytest.raises(DataError, match=r"unknown target 'entailments'.*did you mean"):
         get_task("sick", target="entailments")
     write(data, [*LINES[:2], LINES[2].replace("ENTAILMENT", "YES")])
     with pytest.raises(DataError, match=r"train\.txt:3: unknown judgment of entailment 'YES'"):

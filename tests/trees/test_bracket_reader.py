@@ -245,6 +245,7 @@ def test_labelled_trees(labelled):
         ("a\t(A a)\n(B b)", TextOutsideTree, 2, 1),
         ("é\t(A a)\nlabel\t(A a) (B b)", WrongTreeCount, 2, 13),
         ("a\t(A a)\nb\t(B\nc\t(C c))", UnclosedTree, 2, 3),
+        ("a\t(A a)\nb\t(B (C c)\nd\t(D d))", UnclosedTree, 2, 3),
         ("a\t(A a)\nb\tb", TextOutsideTree, 2, 3),
         ("neg\t(A a b)", SeveralTokens, 1, 10),
     ],
