@@ -19,6 +19,7 @@ from graphsent.trees.recognition import begins_as_tree, may_be_tree, may_continu
         "(S (A the) (B film))",
         "((the) (film))",
         "((S (NP film) (VP ends)))",
+        "((NP film) (VP ends))",
         "( (pos (pos good) (pos film)) )",
         "( (root (det the) (obj film)) )",
         "(fair_-LRB-so-so-RRB- film)",
@@ -56,7 +57,9 @@ def test_raw_text(text):
     assert not begins_as_tree(text, ("pos",))
 
 
-@pytest.mark.parametrize("text", ["(S (A film)", "((the) (film)", "(pos (A film)))", "(\n(A"])
+@pytest.mark.parametrize(
+    "text", ["(S (A film)", "((the) (film)", "((NP film)", "(pos (A film)))", "(\n(A"]
+)
 def test_broken_trees(text):
     assert begins_as_tree(text, ("pos",))
 

@@ -99,6 +99,22 @@ def test_trees_of_several_lines():
     assert [tree.words for _, tree in read(text, 3)] == whole
 
 
+def test_a_closed_tree_is_a_record_at_once_and_a_blank_line_ends_an_open_one():
+    pieces = lines_of(Pipe(b"(S (A a)\n  (B b))\n  (C c)\n(S (D d)\n    \n  (E e))\n", 18), "f")
+    found = [[each.text for each in piece] for piece in line_records(pieces, sentences=False)]
+    assert found[0] == ["(S (A a)\n  (B b))"]
+    rest = [text for texts in found[1:] for text in texts]
+    assert rest == ["  (C c)", "(S (D d)", "    ", "  (E e))"]
+
+
+def test_empty_lines_between_sentences_in_conllu():
+    text = "\n\n" + conllu_of("a b") + "\n \n" + conllu_of("c") + "\n"
+    assert [(line, tree.words) for line, tree in read(text, conllu=True)] == [
+        (3, ("a", "b")),
+        (8, ("c",)),
+    ]
+
+
 @pytest.mark.parametrize("indent", ["", "  "])
 def test_a_tree_that_is_never_closed_ends_where_the_next_begins(indent):
     text = "".join(
