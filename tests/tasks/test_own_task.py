@@ -11,6 +11,7 @@ from graphsent.errors import DataError
 from graphsent.sentences import Sentence
 from graphsent.tasks import get_task
 from graphsent.tasks.own import iter_examples
+from graphsent.tasks.own.splits import assign_splits
 from graphsent.trees import DependencyTree, Tree
 
 
@@ -83,6 +84,12 @@ def test_the_same_text_falls_on_one_side(tmp_path):
     assert not letters[0] & letters[2]
     assert not letters[1] & letters[2]
     assert sum(map(len, data.splits.values())) == len(rows)
+
+
+def test_a_text_that_is_repeated_more_often_than_the_share_stays_in_train():
+    digests = [*[b"a"] * 8, b"b", b"c"]
+    found = assign_splits(digests, ["pos"] * 10, {"dev": 0.1})
+    assert found == [*["train"] * 8, "dev", "train"]
 
 
 def test_held_out_examples_are_held_out_again(tsv):

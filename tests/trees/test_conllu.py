@@ -113,6 +113,7 @@ BROKEN = [
     (word_line(1, "-1"), BadNumber, 1, 7, "head '-1': expected an integer"),
     (word_line("one", 0), BadNumber, 1, 1, "word id 'one': expected an integer, a range"),
     (word_line("²", 0), BadNumber, 1, 1, "word id '²'"),
+    (word_line(1, 10**9), BadNumber, 1, 7, "head '1000000000': expected an integer"),
     (word_line(1, 0) + word_line(3, 1), BadNumber, 2, 1, "word id 3: expected 2"),
     (word_line(2, 0), BadNumber, 1, 1, "word id 2: expected 1"),
     (word_line(1, 0)[:-3] + "\n", WrongColumns, 1, 1, "9 columns: expected 10"),

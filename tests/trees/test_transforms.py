@@ -65,6 +65,11 @@ def test_joined_chains_expand_again(tree):
         assert expand_unary(joined, "→") == tree
 
 
+def test_labels_are_not_split_at_nothing():
+    with pytest.raises(DataError, match="expected a separator of labels, got an empty one"):
+        expand_unary("(A+B a)", "")
+
+
 def test_collapse_rejects():
     tree = Tree.from_string("(A+B a)")
     with pytest.raises(DataError, match="unknown keep 'bottom': expected one of top, join"):
