@@ -67,7 +67,6 @@ class _Values:
 
     def __post_init__(self) -> None:
         self.values = dict(self.evaluation.common)
-        self.at_edges: dict[Ref, Tensor] = {}
 
     def results(self) -> list[Tensor]:
         for value in self.evaluation.values:
@@ -86,9 +85,7 @@ class _Values:
     def read(self, ref: Ref, domain: Domain) -> Tensor:
         """Columns of a value at nodes or at edges; constants are one row, (width,)."""
         if domain == Domain.EDGE and ref.value.domain == Domain.NODE:
-            if ref not in self.at_edges:
-                self.at_edges[ref] = self.spread(self.read(ref, Domain.NODE))
-            return self.at_edges[ref]
+            return self.spread(self.read(ref, Domain.NODE))
         value, first, width, spread = ref
         rows, taken = self.values[value], 1 if spread else width
         if taken < value.width:
