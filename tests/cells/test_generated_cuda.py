@@ -30,7 +30,6 @@ from graphsent.cells import IndexedFeat, SlottedCell
 from graphsent.kernels.library import SWITCH
 from graphsent.propagation import found
 from graphsent.propagation.backends.c.layout import Layout
-from graphsent.propagation.backends.c.lowering import Unsupported
 from graphsent.propagation.backends.cuda.library import CudaLibrary
 from graphsent.propagation.backends.cuda.source import program_of
 from graphsent.propagation.recurrence.modules import recurrence_of
@@ -45,13 +44,9 @@ def simulated(monkeypatch, tmp_path):
     def library(recurrence, dtype):
         key = "simulated", dtype
         if key not in recurrence.derived:
-            try:
-                layout = Layout(recurrence, blocks=False)
-            except Unsupported as problem:
-                return str(problem)
             directory = tmp_path / str(next(numbers))
             directory.mkdir()
-            program = program_of(layout, dtype)
+            program = program_of(Layout(recurrence, blocks=False), dtype)
             module = SimulatedModule(program.text, directory)
             recurrence.derived[key] = CudaLibrary(program, module)
         return recurrence.derived[key]

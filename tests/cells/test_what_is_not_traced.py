@@ -117,6 +117,9 @@ NOT_TRACED = {
     "a power": lambda self, h: torch.pow(torch.exp(h), self.p),
     "a weight times a number": lambda self, h: self.V(torch.ones_like(h)) * h,
     "a weight times a parameter": lambda self, h: self.V(self.p.expand(SIZE).expand_as(h)) * h,
+    "a sum with a parameter": lambda self, h: (
+        h * torch.cat([h, self.p.expand(SIZE).expand_as(h), h], 1).sum(1, keepdim=True)
+    ),
     "diagonal": in_place("fill_diagonal_", 0),
     "item": in_place("__setitem__", 0, 0),
     "sum in place": in_place("__iadd__", 1),

@@ -259,13 +259,19 @@ def _fixed(tracer: Tracer, a: Symbol) -> Any:
 
 def sums(tracer: Tracer, a: Symbol, *, keepdim: bool) -> Symbol:
     """Sums over the last dimension."""
+
+    def total(ref: Ref) -> Ref:
+        value = ref.value
+        if value.op == "number":
+            return tracer.expressions.number(value.data * ref.width, 1)
+        if value.domain == Domain.CONSTANT:
+            raise Untraceable("it adds up columns of a tensor that is the same for all nodes")
+        return tracer.expressions.make("rowsum", value.domain, 1, (ref,)).ref()
+
     rows = a.codes.reshape(-1, a.codes.shape[-1])
     results = []
     for row in rows:
-        parts = [
-            tracer.expressions.make("rowsum", run[0].value.domain, 1, run).ref()
-            for run in tracer.runs(row)
-        ]
+        parts = [total(run[0]) for run in tracer.runs(row)]
         results.append(reduce(partial(tracer.expressions.pointwise, "add"), parts))
     codes = tracer.codes_of(results).reshape(a.codes.shape[:-1])
     summed = Symbol(tracer, codes, a.shape[:-1])

@@ -40,9 +40,6 @@ class Layout:
     Attributes:
         array_of: The array of each value.
         arrays: Size of each array in numbers, as C code, by group and name.
-
-    Raises:
-        Unsupported: If the recurrence cannot be compiled.
     """
 
     def __init__(self, recurrence: Recurrence, *, blocks: bool = True) -> None:

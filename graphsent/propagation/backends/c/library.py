@@ -14,7 +14,6 @@ from graphsent.kernels.library import TYPES, library_for
 from graphsent.kernels.once import Once
 from graphsent.kernels.structures import Walk, check_layout
 from graphsent.propagation.backends.c.layout import Layout
-from graphsent.propagation.backends.c.lowering import Unsupported
 from graphsent.propagation.backends.c.source import source_of
 from graphsent.propagation.recurrence.recurrence import CHANGES_OFTEN, Recurrence
 
@@ -29,8 +28,8 @@ def generated_library(recurrence: Recurrence, dtype: torch.dtype) -> ctypes.CDLL
     if dtype not in TYPES:
         return f"there is no compiled code for {dtype}"
     text = _text(recurrence)
-    if isinstance(text, Unsupported):
-        return str(text)
+    if len(text) > _LONGEST:
+        return TOO_LONG
     kernels = library_for(TYPES[dtype])
     if isinstance(kernels, str):
         return kernels
@@ -39,15 +38,11 @@ def generated_library(recurrence: Recurrence, dtype: torch.dtype) -> ctypes.CDLL
     return _load(text, TYPES[dtype], kernels)
 
 
-def _text(recurrence: Recurrence) -> str | Unsupported:
+def _text(recurrence: Recurrence) -> str:
     """The C source of a recurrence, cached with it."""
     known = recurrence.derived
     if "text" not in known:
-        try:
-            text = source_of(Layout(recurrence))
-            known["text"] = text if len(text) <= _LONGEST else Unsupported(TOO_LONG)
-        except Unsupported as problem:
-            known["text"] = problem
+        known["text"] = source_of(Layout(recurrence))
     return known["text"]
 
 

@@ -20,10 +20,6 @@ CHEAP = 3
 """Up to this number of operations is repeated where their result is needed again."""
 
 
-class Unsupported(Exception):
-    """A recurrence that can be traced but not compiled; the message is the reason."""
-
-
 class Lowered:
     """``start`` or ``combine`` of a cell, with its gradients.
 
@@ -100,8 +96,6 @@ def _choose_arrays(
         if value.op in LEAVES or value in known:
             cost[value] = 0
             continue
-        if value.domain == Domain.CONSTANT:
-            raise Unsupported(f"it computes {value.op} of parameters once per node")
         made_of = sum(cost.get(ref.value, 0) for ref in value.args if ref.value not in chosen)
         cost[value] = 1 + made_of
         slow = value.op in _ARRAYS or (value.op in OPERATIONS and OPERATIONS[value.op].slow)

@@ -11,7 +11,6 @@ import torch
 
 from graphsent.kernels.library import SWITCH, TYPES, switched_off
 from graphsent.propagation.backends.c.layout import Layout
-from graphsent.propagation.backends.c.lowering import Unsupported
 from graphsent.propagation.backends.cuda.driver import CudaError, Module
 from graphsent.propagation.backends.cuda.source import Program, program_of
 from graphsent.propagation.recurrence.recurrence import CHANGES_OFTEN, Recurrence
@@ -55,8 +54,6 @@ def _made(recurrence: Recurrence, dtype: torch.dtype, device: torch.device) -> C
             return CHANGES_OFTEN
         with torch.cuda.device(device):
             return CudaLibrary(program, _module(program.text, device))
-    except Unsupported as problem:
-        return str(problem)
     except CudaError as error:
         _log.info("no compiled recurrence for %s: %s", device, error)
         return f"there is no compiled code: {error}"
