@@ -40,7 +40,6 @@ _NOT_SEEN = {  # functions that a symbol cannot answer for, nor refuse
     "type": "it calls type",
 }
 _OF_MODULES = frozenset(vars(nn.Module()))
-_ATTRIBUTES_OF_LINEAR = len(vars(nn.Linear(1, 1)))  # unless attributes were added
 _CHANGES = "it changes attributes, variables or random generators"
 _TOO_MANY = (
     "its attributes, or variables that it reads, refer to too many objects, or to arrays that are "
@@ -130,18 +129,13 @@ def _facts(cell: Any) -> list[Any]:
 
 
 def _add_facts(module: nn.Module, facts: list[Any]) -> None:
-    own = vars(module)
     facts.append(type(module))
-    if type(module) is nn.Linear and len(own) == _ATTRIBUTES_OF_LINEAR:
-        kinds = [None if t is None else (t.shape, t.dtype) for t in own["_parameters"].values()]
-        facts += [*kinds, own["training"], *[len(own[name]) for name in _HOOKS]]
-        return
-    for name, value in own.items():
+    for name, value in vars(module).items():
         if name in _HOOKS:
             facts.append(len(value))
         elif name not in _OF_MODULES or name == "training":
             facts += [name, fact(value)]
-    for tensors in (module._parameters, module._buffers):  # not in `own` if it is a jit.trace
+    for tensors in (module._parameters, module._buffers):  # not in its `vars` if it is a jit.trace
         facts += [(n, None if t is None else (t.shape, t.dtype)) for n, t in tensors.items()]
     for name, child in module._modules.items():
         facts.append(name)
