@@ -67,5 +67,13 @@ def test_beyond_the_limit_the_sizes_used_last_are_kept(monkeypatch):
     assert empty(1200, 100, like=LIKE).data_ptr() == addresses[-1]
 
 
+def test_a_slab_beyond_the_limit_displaces_no_others(monkeypatch):
+    monkeypatch.setattr(memory, "LARGEST_TOTAL", 1_000_000)
+    empty(500, 300, like=LIKE)
+    kept = kept_bytes()
+    empty(1000, 300, like=LIKE)
+    assert kept_bytes() == kept > 0
+
+
 def test_limit_fits_the_machine():
     assert 1 << 26 <= memory.LARGEST_TOTAL <= 1 << 30
