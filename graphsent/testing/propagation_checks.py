@@ -61,7 +61,7 @@ def second_gradients_agree_with_dgl(case: Case, way: str) -> None:
             parts = states(cell, graph, feat, engine=engine, **arguments)
             (gradient,) = gradients(parts, [feat], create_graph=True)
             found.append(gradients([gradient], [feat, *trainable(cell).values()]))
-    names = [f"second gradient of {name}" for name in _names(cell, {"feat": feat})]
+    names = [f"second gradient of {name}" for name in ("feat", *trainable(cell))]
     by_levels, by_dgl = found
     case.expect_close(by_levels, by_dgl, _BY_LEVELS, names, 1e-9)
 
@@ -186,14 +186,10 @@ def _compare(
                 ) from error
     names = [
         *case.state_names[: len(parts)],
-        *(f"gradient of {name}" for name in _names(cell, inputs)),
+        *(f"gradient of {name}" for name in (*inputs, *trainable(cell))),
     ]
     by_levels, by_dgl = found
     case.expect_close(by_levels, by_dgl, f"{what}, {_BY_LEVELS}", names)
-
-
-def _names(cell: nn.Module, inputs: dict[str, Tensor]) -> list[str]:
-    return [*inputs, *trainable(cell)]
 
 
 def _check_differences(case: Case, check: Callable[..., bool]) -> None:
