@@ -340,7 +340,7 @@ def test_log_softmax_of_large_numbers(switch, monkeypatch):
 
 @each_way
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_logarithms_and_roots_of_any_number(dtype, switch, monkeypatch):
+def test_logarithms_roots_and_error_functions_of_any_number(dtype, switch, monkeypatch):
     about = torch.finfo(dtype)
     x = torch.logspace(math.log2(about.tiny), math.log2(about.max), 999, 2, dtype=torch.float64)
     near = 1 + torch.linspace(-0.5, 1, 501, dtype=torch.float64)
@@ -348,10 +348,10 @@ def test_logarithms_and_roots_of_any_number(dtype, switch, monkeypatch):
     x = torch.cat((x, near, others)).to(dtype)
 
     def function(cell, h):
-        first, second = h.chunk(2, -1)
-        return torch.cat((first.log(), second.sqrt()), -1)
+        first, second, third, fourth = h.chunk(4, -1)
+        return torch.cat((first.log(), second.sqrt(), third.erf(), torch.erf(-fourth)), -1)
 
-    assert_as_torch(function, x.repeat(2), switch, monkeypatch)
+    assert_as_torch(function, x.repeat(4), switch, monkeypatch)
 
 
 @each_way

@@ -1,4 +1,5 @@
-// Exponential function, functions of it, logarithm, and error function, to about two units in the last place.
+// Exponential function, functions of it, logarithm, and error function, to about two units in the
+// last place.
 
 #if defined(__AVX512F__) || (defined(__AVX__) && VECTOR_BYTES < 64) || \
     (defined(__SSE2__) && VECTOR_BYTES < 32)
@@ -83,20 +84,36 @@ static inline vec hyperbolic_tangent(vec x) {
   return e / (e + 2);
 }
 
-#if SINGLE
-#define BUILTIN(name) __builtin_##name##f
-#else
-#define BUILTIN(name) __builtin_##name
-#endif
-
 static inline vec square_root(vec x) {
-  UNROLL for (int i = 0; i < LANES; i++) x[i] = BUILTIN(sqrt)(x[i]);
+  UNROLL for (int i = 0; i < LANES; i++) {
+    x[i] = SINGLE ? __builtin_sqrtf(x[i]) : __builtin_sqrt(x[i]);
+  }
   return x;
 }
 
+// erf x = x P(x^2) up to 1, and 1 - exp(-x^2) Q((x - 3) / (x + 3)) from there to 6. Coefficients,
+// from the highest power on, are those of interpolation at Chebyshev nodes.
 static inline vec error_function(vec x) {
-  UNROLL for (int i = 0; i < LANES; i++) x[i] = BUILTIN(erf)(x[i]);
-  return x;
+  static const real p[] = {
+      -7.795898827002142e-10,  1.3720064546777686e-08, -1.6208483801871705e-07,
+      1.6447424703317362e-06,  -1.492473690741966e-05, 0.00012055294904839707,
+      -0.0008548325975389692,  0.0052239776071164225,  -0.02686617064323777,
+      0.11283791670945006,     -0.37612638903183543,   1.1283791670955126};
+  static const real q[] = {
+      1.2801900862962662e-06, 2.023603179641757e-06, -8.008021319412685e-06, -1.284889451252353e-05,
+      6.406182073530546e-05,  4.525472635483354e-05, -0.0005970623517093284, 0.0007077464443901538,
+      0.004269136347508256,   -0.024392499318273194, 0.07166583719774874,    -0.15011593650078744,
+      0.24560380171233195,    -0.32623356004303716,  0.17900115118138996};
+  vec size = choose(x < 0, -x, x);
+  size = choose(size > 6, all(6), size);
+  const vec square = size * size, t = (size - 3) / (size + 3);
+  vec near = all(p[0]), far = all(q[0]);
+#pragma GCC unroll 16
+  for (int i = 1; i < 12; i++) near = near * square + p[i];
+#pragma GCC unroll 16
+  for (int i = 1; i < 15; i++) far = far * t + q[i];
+  far = 1 - exponential(-square) * far;
+  return choose(size < 1, x * near, choose(x < 0, -far, far));
 }
 
 // log x = n log 2 + 2 artanh s, where x = 2^n m, sqrt(1/2) <= m < sqrt(2), s = (m - 1) / (m + 1).
