@@ -105,14 +105,14 @@ def cell_checks(
         sizes: ``in_feats`` and ``hidden_feats`` of the cells that are built, by default 3 and 4.
 
     Raises:
-        ValueError: ``graphs`` is empty.
+        ValueError: No graph has nodes.
     """
     with torch.random.fork_rng(devices=()):
         cell = build(*sizes)
     if graphs is None:
         graphs = example_graphs(cell.num_slots if isinstance(cell, SlottedCell) else None)
-    if not graphs:
-        raise ValueError("expected at least one graph to check the cell on, got none")
+    if not any(graph.num_nodes() for graph in graphs.values()):
+        raise ValueError("expected at least one graph with nodes to check the cell on, got none")
     if initial_state is None:
         initial_state = isinstance(cell, TreeCell) and not cell.no_initial_state
     case = Case(build, graphs, arguments or _nothing, sizes)

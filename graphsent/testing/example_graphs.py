@@ -18,16 +18,15 @@ def example_graphs(max_children: int | None = None) -> dict[str, dgl.DGLGraph]:
         max_children: Largest number of children of a node; None for any number.
     """
     most = 12 if max_children is None else max_children
-    pairs = min(most, 2)
-    diamond: list[list[int]] = [[], [], [0, 1], [1, 0], [2, 3], [4, 2]]
+    diamond: list[list[int]] = [[], [], [0, 1], [1, 0], [2, 3], [4, 2, 0]]
     children: dict[str, list[list[int]]] = {
         "one node": [[]],
         "chain": [[1], [2], [3], [4], []],
         "star": [list(range(1, most + 1)), *([] for _ in range(most))],
         "tree": [[1, 2], [3, 4], [5, 6], [], [], [], []],
-        "shared successors": [each[:pairs] for each in diamond],
+        "shared successors": [each[:most] for each in diamond],
     }
-    if pairs < 2:
+    if most < 2:
         del children["tree"]
     return {name: _graph(each) for name, each in children.items()}
 

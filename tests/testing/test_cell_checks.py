@@ -42,6 +42,12 @@ class SeesTheOrder(Sum):
         return super().combine((children[0][:, :1],), x)
 
 
+class SeesTheOrderOfThree(Sum):
+    def combine(self, children, x):
+        h = children[0]
+        return super().combine((h[:, :1] if h.shape[1] == 3 else h,), x)
+
+
 class Random(Sum):
     def combine(self, children, x):
         return super().combine(children, x + torch.rand_like(x))
@@ -178,6 +184,7 @@ class ChangesTheGraph(Sum):
     [
         (MixesNodes, "batch_equals_single_graphs", "does it use rows of other nodes"),
         (SeesTheOrder, "numbering_does_not_matter", "a SlottedCell has them in their slots"),
+        (SeesTheOrderOfThree, "numbering_does_not_matter", "a SlottedCell has them in their slots"),
         (SeesTheOrderInItsMemory, "numbering_does_not_matter", "m differs by"),
         (Random, "agrees_with_dgl-compiled", "or combine random"),
         (RemembersTheFirstBatch, "batch_equals_single_graphs", "in a batch and alone"),
@@ -285,7 +292,7 @@ def test_user_defined_graphs():
     chain = dgl.graph((torch.arange(1, 15), torch.arange(14)))
     check_cell(Sum, graphs={"long chain": chain})
     with pytest.raises(ValueError, match="expected at least one graph"):
-        cell_checks(Sum, graphs={})
+        cell_checks(Sum, graphs={"empty": dgl.graph(([], []))})
 
 
 def test_what_is_checked_depends_on_the_cell():
