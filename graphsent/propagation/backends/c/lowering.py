@@ -86,10 +86,10 @@ def _choose_arrays(
         roots: Those that need an array.
         known: Those that have one already.
     """
-    users: dict[Value, list[Value]] = defaultdict(list)
+    uses: dict[Value, list[tuple[Value, int, int]]] = defaultdict(list)
     for value in values:
         for ref in value.args:
-            users[ref.value].append(value)
+            uses[ref.value].append((value, ref.first, ref.end))
     chosen = set(known) | {value for value in roots if value.op not in LEAVES}
     cost: dict[Value, int] = {}
     for value in values:
@@ -99,7 +99,7 @@ def _choose_arrays(
         made_of = sum(cost.get(ref.value, 0) for ref in value.args if ref.value not in chosen)
         cost[value] = 1 + made_of
         slow = value.op in _ARRAYS or (value.op in OPERATIONS and OPERATIONS[value.op].slow)
-        if slow or _is_often_used(value, users[value], cost[value]):
+        if slow or _is_often_used(value, uses[value], cost[value]):
             chosen.add(value)
         read = [term.rows for term in value.data] if value.op == "product" else []
         if value.op in ("max", "amax"):  # computed again, a maximum might differ in the last bit
@@ -108,9 +108,14 @@ def _choose_arrays(
     return chosen
 
 
-def _is_often_used(value: Value, users: Sequence[Value], cost: int) -> bool:
+def _is_often_used(value: Value, uses: list[tuple[Value, int, int]], cost: int) -> bool:
     """Whether repeating an operation takes longer than storing its result."""
+    most = 0
+    for _, first, last in uses:
+        most = max(most, sum(a < last and first < b for _, a, b in uses))
     at_edges = value.domain != Domain.EDGE and any(
-        user.domain == Domain.EDGE or user.op in OVER_EDGES for user in users
+        user.domain == Domain.EDGE or user.op in OVER_EDGES for user, *_ in uses
     )
-    return (len(users) > 1 and cost > CHEAP) or (at_edges and cost > 1)
+    return (
+        (most > 1 and cost > CHEAP) or (at_edges and cost > 1) or (value.op == "div" and most > 1)
+    )
