@@ -14,7 +14,6 @@ A trial whose training fails, as with too high a learning rate, is kept with the
 from __future__ import annotations
 
 import argparse
-import itertools
 import json
 import math
 import signal
@@ -86,13 +85,14 @@ def search(
     Raises:
         GraphsentError: A setting is invalid, or the file is of another search.
     """
+    first = {name: values[0] for name, values in choices.items()}
     for name, values in choices.items():
         if name in _VARIED:
             raise DataError(f"--choose {name}: varied by --seeds: expected another setting")
         if any(value in values[:number] for number, value in enumerate(values)):
             raise DataError(f"--choose {name}: expected different values, got {values}")
-    for values in itertools.product(*choices.values()):  # before trials that take hours
-        RunConfig.from_dict(_config(configuration, dict(zip(choices, values, strict=True))))
+        for value in values:  # before trials that take hours
+            RunConfig.from_dict(_config(configuration, {**first, name: value}))
     record = {"configuration": configuration.name, "shipped": configuration.config}
     record |= {"choices": choices, "seeds": num_seeds, "trials": []}
     path.parent.mkdir(parents=True, exist_ok=True)
