@@ -382,6 +382,32 @@ def test_dropout_while_training():
     )
 
 
+@pytest.mark.parametrize(
+    ("function", "reason"),
+    [
+        (
+            lambda cell, h: torch.einsum("...i,oi->...o", h, cell.V.weight),
+            "it calls einsum with an ellipsis: a letter for each dimension can be traced",
+        ),
+        (
+            lambda cell, h: torch.einsum("nki,ni", h, h.mean(1)),
+            "it calls einsum without ->: the indices of the result can be written out",
+        ),
+        (
+            lambda cell, h: torch.einsum("nki,nki,nki->nki", h, h, h),
+            "it calls einsum with other than two operands",
+        ),
+        (
+            lambda cell, h: torch.addmm(h.sum(1), h.mean(1), cell.V.weight, beta=0.5),
+            "it calls addmm: got an unexpected keyword argument 'beta'",
+        ),
+    ],
+    ids=["ellipsis", "no result", "three operands", "keyword"],
+)
+def test_reasons_name_what_the_user_wrote(function, reason):
+    assert OfAnyChildren(function, SIZE, SIZE).explain(tree(20, 2)).reason == reason
+
+
 class OfTwo(SlottedCell):
     """A function of the states of two children, (num_nodes, 2, hidden_feats)."""
 

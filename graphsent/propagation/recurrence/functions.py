@@ -206,9 +206,16 @@ _register("baddbmm")(lambda tracer, total, a, b: tracer.pointwise("add", total, 
 def _einsum(tracer: Tracer, equation: str, *operands: Any) -> Symbol:
     given, _, result = equation.replace(" ", "").partition("->")
     parts = given.split(",")
-    simple = "." not in given and "->" in equation and set(result) <= set(given)
-    if not simple or len(parts) != 2 or len(operands) != 2:
-        raise Untraceable("it calls einsum with other than two operands, or without indices")
+    if "." in equation:
+        raise Untraceable(
+            "it calls einsum with an ellipsis: a letter for each dimension can be traced"
+        )
+    if "->" not in equation:
+        raise Untraceable(
+            "it calls einsum without ->: the indices of the result can be written out"
+        )
+    if len(parts) != 2 or len(operands) != 2 or not set(result) <= set(given):
+        raise Untraceable("it calls einsum with other than two operands")
     (a, b), (of_a, of_b) = operands, parts
     if is_a(a, Tensor):
         a, b, of_a, of_b = b, a, of_b, of_a

@@ -208,7 +208,9 @@ class Tracer(TorchFunctionMode):
         except Untraceable:
             raise
         except Exception as error:
-            raise Untraceable(f"it calls {name}: {error}") from error
+            # Without the name of the function of this package that an argument does not fit.
+            problem = str(error).rpartition("() ")[2]
+            raise Untraceable(f"it calls {name}: {problem}") from error
 
     def _call_in_place(self, name: str, args: tuple, kwargs: dict[str, Any]) -> Symbol:
         """Calls a function that changes its first argument: the symbol stands for its result."""
