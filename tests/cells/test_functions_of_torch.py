@@ -398,11 +398,15 @@ def test_dropout_while_training():
             "it calls einsum with other than two operands",
         ),
         (
+            lambda cell, h: torch.einsum("nki,ni->nz", h, h.mean(1)),
+            "it calls einsum with other than one index for each dimension",
+        ),
+        (
             lambda cell, h: torch.addmm(h.sum(1), h.mean(1), cell.V.weight, beta=0.5),
             "it calls addmm: got an unexpected keyword argument 'beta'",
         ),
     ],
-    ids=["ellipsis", "no result", "three operands", "keyword"],
+    ids=["ellipsis", "no result", "three operands", "unknown index", "keyword"],
 )
 def test_reasons_name_what_the_user_wrote(function, reason):
     assert OfAnyChildren(function, SIZE, SIZE).explain(tree(20, 2)).reason == reason

@@ -214,12 +214,13 @@ def _einsum(tracer: Tracer, equation: str, *operands: Any) -> Symbol:
         raise Untraceable(
             "it calls einsum without ->: the indices of the result can be written out"
         )
-    if len(parts) != 2 or len(operands) != 2 or not set(result) <= set(given):
+    if len(parts) != 2 or len(operands) != 2:
         raise Untraceable("it calls einsum with other than two operands")
     (a, b), (of_a, of_b) = operands, parts
     if is_a(a, Tensor):
         a, b, of_a, of_b = b, a, of_b, of_a
-    if any(part.dim() != len(set(of)) for part, of in ((a, of_a), (b, of_b))):
+    counts = [(part.dim(), len(set(of))) for part, of in ((a, of_a), (b, of_b))]
+    if any(dim != count for dim, count in counts) or not set(result) <= set(given):
         raise Untraceable("it calls einsum with other than one index for each dimension")
     summed = [index for index in of_a if index in of_b and index not in result]
     others = [index for index in of_b if index not in summed]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -209,7 +210,7 @@ class Tracer(TorchFunctionMode):
             raise
         except Exception as error:
             # Without the name of the function of this package that an argument does not fit.
-            problem = str(error).rpartition("() ")[2]
+            problem = re.sub(r"^\S+\(\) ", "", str(error))
             raise Untraceable(f"it calls {name}: {problem}") from error
 
     def _call_in_place(self, name: str, args: tuple, kwargs: dict[str, Any]) -> Symbol:
