@@ -28,6 +28,7 @@ from graphsent.models import (
     sentence_attention,
 )
 from graphsent.tasks import get_task
+from graphsent.tokenizers import tokenize_treebank
 from graphsent.training import RunDirectory, load_model
 from graphsent.training.figures import metric_title
 
@@ -150,7 +151,8 @@ def _curves(arguments: Any) -> _Finding:
 
 def _corpus(arguments: Any, model: Any) -> Sequence[Any]:
     if arguments.file is not None:
-        found = sentences_from(arguments.file, _tokenize(model), model.label_names)
+        tokenize = _tokenize(model) or tokenize_treebank  # n-grams need no trees
+        found = sentences_from(arguments.file, tokenize, model.label_names)
         if not found:
             raise DataError(f"{name_of(arguments.file)}: empty: there is nothing to look for")
         return found

@@ -138,6 +138,10 @@ def test_inspect_lists_the_ngrams_of_filters(runs, tmp_path, capsys):
     assert len(json.loads((tmp_path / "filters.json").read_text())) == 12 * 2
     assert (tmp_path / "filters.csv").read_text().count("\n") == 1 + 12 * 2
     assert main(["inspect", runs("trec", "apdcnn"), "filters", "--top=1"]) == 0
+    of_trees = ["inspect", runs("trec", "apdcnn"), "filters", file_of(tmp_path, "Who, me?\n")]
+    capsys.readouterr()
+    assert main(of_trees) == 0
+    assert "Who , me" in capsys.readouterr().out
 
 
 def test_learning_curves(runs, tmp_path, capsys):

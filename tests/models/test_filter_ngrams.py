@@ -104,6 +104,12 @@ def test_an_example_by_hand(monkeypatch):
     assert [each.filter[-1] for each in chosen] == ["2", "1", "2"]
 
 
+def test_models_of_trees_split_raw_text_as_in_treebanks():
+    model = build("full")
+    text, words = "a b don't, (c)", ["a", "b", "do", "n't", ",", "(", "c", ")"]
+    assert filter_ngrams(model, [text]) == filter_ngrams(model, [words])
+
+
 def test_ties_go_to_the_first():
     model = KimCNN(VOCABULARY, 2, 5, heights=(2,), maps=3)
     torch.nn.init.zeros_(model.encoder.convolutions[0].weight)

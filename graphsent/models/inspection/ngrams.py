@@ -15,6 +15,7 @@ from graphsent.models.base.inference import evaluating
 from graphsent.models.batches.forms import as_sentences
 from graphsent.models.encoders.filters import Filter
 from graphsent.models.inspection.table import Table
+from graphsent.tokenizers import tokenize_treebank
 
 __all__ = ["FilterNgrams", "Ngram", "filter_ngrams", "ngram_table"]
 
@@ -66,7 +67,8 @@ def filter_ngrams(
 
     Args:
         model: A model with filters over words: ``DCNN``, ``MaxTDNN``, ``KimCNN`` or ``APDCNN``.
-        sentences: The corpus, see :func:`~graphsent.models.batches.forms.as_sentences`.
+        sentences: The corpus, see :func:`~graphsent.models.batches.forms.as_sentences`. A model of
+            trees has no tokenizer: for it, raw text is split as in treebanks.
         top: Number of n-grams per filter.
         filters: Numbers of the filters, from 1 in the order of ``model.first_filters()``; all by
             default.
@@ -93,7 +95,7 @@ def filter_ngrams(
             f"the filters of this model {model.name!r} read words in their sentences: with an "
             "encoder, an n-gram alone has no response"
         )
-    tokenize = getattr(model, "tokenize", str.split)  # models of trees have none
+    tokenize = getattr(model, "tokenize", tokenize_treebank)  # models of trees have none
     texts = [each.words for each in as_sentences(sentences, tokenize)]
     result: dict[int, FilterNgrams] = {}
     with evaluating(model) as still:
