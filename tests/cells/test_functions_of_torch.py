@@ -151,6 +151,10 @@ OTHERS = {
     ).squeeze(1),
     "layer norm": lambda cell, h: cell.norm(h) + functional.layer_norm(h, h.shape[-1:], eps=0.1),
     "RMS norm": lambda cell, h: functional.rms_norm(h, (SIZE,), cell.p),
+    "lists of indices": lambda cell, h: (
+        h[..., [0, 3, 3, -1]].sum(-1, True) * h[:, :, [*range(SIZE)][::-1]]
+        + h.unflatten(-1, (1, -1))[:, :, [0, 0], [2, 5]].amax(-1).unsqueeze(-1)
+    ),
     "a sum with numbers": lambda cell, h: (
         h * torch.cat([h, torch.full_like(h, 0.5)], -1).sum(-1, keepdim=True)
     ),

@@ -146,6 +146,8 @@ NOT_TRACED = {
     "a norm over several dimensions": lambda self, h: functional.layer_norm(
         h.unflatten(-1, (2, -1)), (2, SIZE // 2)
     ).flatten(1),
+    "indices in a tensor": lambda self, h: h + h[:, torch.tensor([2, 0])].sum(1, keepdim=True),
+    "a mask": lambda self, h: h + h[:, [True, False, True, True]].sum(1, keepdim=True),
     "a number as maximum": an_operator(lambda h: h.maximum(0.5)),
     "a power of a number": an_operator(lambda h: 2**h),
     "a remainder": an_operator(lambda h: h % 1),

@@ -90,9 +90,9 @@ chunk, squeeze, transpose, unbind, unsqueeze = (
 @_register("getitem")
 @_sharing
 def _getitem(tracer: Tracer, a: Symbol, index: Any) -> Symbol:
-    parts = index if is_a(index, tuple) else (index,)
-    if not all(is_a(part, (int, slice, type(None), type(...))) for part in parts):
-        raise Untraceable("it indexes with a list or a tensor")
+    for part in leaves(index):
+        if is_a(part, bool) or not is_a(part, (int, slice, type(None), type(...))):
+            raise Untraceable("it indexes with a tensor or a mask")
     return _item(tracer, a, index)
 
 
