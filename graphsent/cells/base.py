@@ -90,7 +90,9 @@ class TreeCell(CellModule):
     Attributes:
         state_names: Node data that hold the parts of the state, ``h`` first.
         input_names: Node data passed to :meth:`start` and :meth:`combine`, in this order.
-        edge_names: Edge data that the message function reads; a run leaves out all others.
+        edge_names: Edge data that the message function reads; a run leaves out all others but the
+            slots.
+        slot_name: Edge data that hold the slot of a predecessor; empty in cells without slots.
         inner_input: Whether nodes with predecessors have inputs.
         no_initial_state: Why the cell takes no initial states; empty if it does.
     """
@@ -98,6 +100,7 @@ class TreeCell(CellModule):
     state_names: tuple[str, ...] = ("h", "c")
     input_names: tuple[str, ...] = ("x",)
     edge_names: tuple[str, ...] = ()
+    slot_name: str = ""
     inner_input: bool = True
     no_initial_state: str = ""
 
@@ -299,9 +302,8 @@ class TreeCell(CellModule):
     def message_func(self, edges: Any) -> dict[str, Tensor]:
         """DGL message function: sends the source's state and, in cells with slots, its slot."""
         messages = {name: edges.src[name] for name in self.state_names}
-        for name in self.edge_names:
-            if name in edges.data:
-                messages[SLOT] = edges.data[name]
+        if self.slot_name in edges.data:
+            messages[SLOT] = edges.data[self.slot_name]
         return messages
 
     def reduce_func(self, nodes: Any) -> dict[str, Tensor]:
@@ -441,8 +443,8 @@ class TreeCell(CellModule):
     def _run_dgl(self, graph: dgl.DGLGraph, inputs: Mapping[str, Tensor]) -> dict[str, Tensor]:
         with graph.local_scope():
             # DGL gathers all node data at every level, needed or not.
-            for data, kept in ((graph.ndata, ()), (graph.edata, self.edge_names)):
-                for name in set(data.keys()) - set(kept):
+            for data, kept in ((graph.ndata, set()), (graph.edata, self._kept_edge_data())):
+                for name in data.keys() - kept:
                     del data[name]
             graph.ndata.update(inputs)
             prop_nodes_topo_of_dgl(
@@ -451,14 +453,22 @@ class TreeCell(CellModule):
             return self._named(tuple(graph.ndata[name] for name in self.state_names))
 
     def _run_functions(self, graph: dgl.DGLGraph, inputs: Mapping[str, Tensor]) -> Any:
-        data = {name: graph.edata[name] for name in self.edge_names if name in graph.edata}
+        data = {name: graph.edata[name] for name in self._kept_edge_data() if name in graph.edata}
         functions = (self.message_func, self.reduce_func)
         return prop_nodes_topo(
             graph, *functions, apply_node_func=self.apply_node_func, ndata=inputs, edata=data
         )
 
+    def _kept_edge_data(self) -> set[str]:
+        return {self.slot_name, *self.edge_names}
+
     def _check_edge_names(self, graph: dgl.DGLGraph, error: KeyError) -> None:
-        """Raises a CellError if what a DGL function misses are edge data left out of the run."""
+        """Raises a CellError if what a DGL function misses are edge data, left out or missing."""
+        if any(error.args == (name,) for name in {*self.edge_names} - {*graph.edata}):
+            raise CellError(
+                f"{type(self).__name__} reads edge data {error}, which the graph does not have; it "
+                f"has {[*graph.edata]}"
+            ) from error
         if any(error.args == (name,) for name in {*graph.edata} - {*self.edge_names}):
             raise CellError(
                 f"the DGL functions of {type(self).__name__} read edge data {error}, which are not "

@@ -47,11 +47,6 @@ class SlottedCell(TreeCell):
         check_size("the number of children", num_slots)
         self.num_slots = self.max_degree = num_slots
 
-    @property
-    def edge_names(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Edge data that the message function reads: the slots."""
-        return (self.slot_name,)
-
     def arrange(self, messages: State, slots: Tensor | None = None) -> State:
         """The predecessors' states in their slots, (num_nodes, num_slots, hidden_feats)."""
         num_nodes, num_edges, size = messages[0].shape

@@ -112,6 +112,38 @@ def test_a_message_function_that_reads_edge_data(engine):
     torch.testing.assert_close(cell(graph, feat, engine=engine), plain(graph, feat))
 
 
+class SlottedEdges(cells.NaryTreeLSTM):
+    """A Tree-LSTM over the states of ordered children times a number on the edge."""
+
+    edge_names = ("weight",)
+
+    def message_func(self, edges):
+        messages = super().message_func(edges)
+        return {**messages, "h": messages["h"] * edges.data["weight"][:, None]}
+
+
+@pytest.mark.parametrize("names", [("weight",), ("child_index", "weight")], ids=str)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_edge_data_of_a_cell_with_slots_are_no_slots(engine, names):
+    """The children of a node keep their slots, whichever edge data the message function reads."""
+    graph, cell = STRUCTURE.graph(), built(SlottedEdges)
+    cell.edge_names = names
+    feat = torch.randn(STRUCTURE.num_nodes, IN_FEATS, dtype=torch.float64)
+    graph.edata["weight"] = torch.ones(graph.num_edges(), dtype=torch.float64)
+    plain = cells.NaryTreeLSTM(IN_FEATS, HIDDEN_FEATS).double()
+    plain.load_state_dict(cell.state_dict())
+    torch.testing.assert_close(cell(graph, feat, engine=engine), plain(graph, feat))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_edge_data_that_the_graph_does_not_have(engine):
+    cell, graph = built(SlottedEdges), STRUCTURE.graph()
+    feat = torch.randn(STRUCTURE.num_nodes, IN_FEATS, dtype=torch.float64)
+    message = "SlottedEdges reads edge data 'weight', which the graph does not have"
+    with pytest.raises(CellError, match=message):
+        cell(graph, feat, engine=engine)
+
+
 @each_kind
 def test_another_apply_function(kind):
     def apply_node_func(self, nodes):
