@@ -310,8 +310,10 @@ class TreeCell(CellModule):
         """DGL reduce function: ``combine`` on the received states."""
         messages = tuple(nodes.mailbox[name] for name in self.state_names)
         children = self.arrange(messages, nodes.mailbox.get(SLOT))
-        state = self.checked_combine(children, *self._inputs_of(nodes))
-        return self._named(_in_types(state, messages))
+        inputs = self._inputs_of(nodes)
+        state = self.checked_combine(children, *inputs)
+        # States are stored in the dtype of x; messages may have another one under autocast.
+        return self._named(_in_types(state, inputs[:1] * len(state)))
 
     def apply_node_func(self, nodes: Any) -> dict[str, Tensor]:
         """DGL apply function: computes the states of nodes that received no message."""

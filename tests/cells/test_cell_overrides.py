@@ -144,6 +144,41 @@ def test_edge_data_that_the_graph_does_not_have(engine):
         cell(graph, feat, engine=engine)
 
 
+class MappedMessages(cells.TreeCell):
+    """The sum of the children's states, each of which the message function maps by a matrix."""
+
+    state_names = ("h",)
+
+    def __init__(self, in_feats, hidden_feats):
+        super().__init__(in_feats, hidden_feats)
+        self.map = nn.Linear(hidden_feats, hidden_feats)
+
+    def project(self, feat):
+        return feat
+
+    def start(self, x):
+        return (x,)
+
+    def message_func(self, edges):
+        return {"h": self.map(edges.src["h"])}
+
+    def combine(self, children, x):
+        return (torch.tanh(x + children[0].sum(1)),)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_messages_of_lower_precision_under_autocast(engine):
+    """States keep the dtype of the inputs, whichever one autocast gives to the messages."""
+    cell, graph = MappedMessages(IN_FEATS, IN_FEATS), STRUCTURE.graph()
+    feat = torch.randn(STRUCTURE.num_nodes, IN_FEATS)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        h = cell(graph, feat, engine=engine)
+    assert h.dtype == torch.float32
+    torch.testing.assert_close(h, cell(graph, feat), rtol=0, atol=0.1)
+    h.sum().backward()
+    assert cell.map.weight.grad.abs().sum() > 0
+
+
 @each_kind
 def test_another_apply_function(kind):
     def apply_node_func(self, nodes):
