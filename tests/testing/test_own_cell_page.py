@@ -69,7 +69,8 @@ def test_the_cells_are_short_and_those_of_the_benchmark(files, repository):
     ours = definitions((files / "my_cells.py").read_text())
     benchmark = repository / "benchmarks" / "users_cells.py"
     theirs = definitions(benchmark.read_text(encoding="utf-8"))
-    others = {"Formula", "Regularized", "Relations", "Scaled", "TensorNetwork", "WeightedSum"}
+    others = {"EdgeGates", "Formula", "Regularized", "Relations", "Scaled", "TensorNetwork"}
+    others |= {"WeightedSum", "with_edge_nodes"}
     assert ours.keys() == {"lstm", "Nary", "Attentive", "GatedSum", *others}
     for name in ours.keys() - others:
         assert theirs[name][0] == ours[name][0]
@@ -187,6 +188,30 @@ def test_each_type_of_edges_has_its_matrix(cells, engine):
     found = cell(graph, feat, engine=engine)
     torch.testing.assert_close(found, torch.stack(h), rtol=0, atol=1e-12)
     assert cell.explain(graph).way in ("compiled", "traced")
+
+
+@pytest.mark.parametrize("engine", ["levels", "dgl"])
+def test_nodes_on_edges(cells, engine):
+    cell = cells.EdgeGates(*SIZES).double()
+    graph = dgl.graph(EDGES, num_nodes=6)  # node 5 is isolated
+    node_feat, edge_feat = torch.randn(11, SIZES[0], dtype=torch.float64).split([6, 5])
+    zeros = torch.zeros(SIZES[1]).double()
+
+    def gated(edge, h):
+        return torch.sigmoid(cell.W(edge_feat[edge]) + cell.gate(h)) * h
+
+    def gru(node, *messages):
+        return cell.gru(cell.W(node_feat[node]), sum(messages, zeros))
+
+    h = [gru(0), gru(1)]
+    h.append(gru(2, gated(0, h[1]), gated(1, h[0])))
+    h.append(gru(3, gated(2, h[1])))
+    h.append(gru(4, gated(3, h[2]), gated(4, h[3])))
+    h.append(gru(5))
+    subdivided = cells.with_edge_nodes(graph)
+    found = cell(subdivided, torch.cat([node_feat, edge_feat]), engine=engine)
+    torch.testing.assert_close(found[:6], torch.stack(h), rtol=0, atol=1e-12)
+    assert cell.explain(subdivided).way in ("compiled", "traced")
 
 
 @pytest.mark.parametrize("engine", ["levels", "dgl"])
