@@ -144,6 +144,10 @@ def _lines(found: SplitInspection, *, are_scores: bool) -> list[str]:
         ]
         more = f", up to {max(found.arities)}" if len(found.arities) > _MOST_ARITIES else ""
         lines.append(f"children of inner nodes: {', '.join(shown)}{more}")
+    if found.depths:
+        lines.append(
+            f"labelled phrases within sentences: {found.labelled_phrases:,} of {found.phrases:,}"
+        )
     if found.repeated:
         lines.append(
             f"repeated texts: {found.repeated:,}; "

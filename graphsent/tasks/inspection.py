@@ -27,6 +27,8 @@ class SplitInspection:
         lengths: Number of words -> number of sentences with that many.
         depths: Depth (edges from the root to the deepest node) -> number of trees.
         arities: Number of children -> number of inner nodes with that many.
+        phrases: The number of nodes of trees below the root.
+        labelled_phrases: How many of these have a label.
         words: Word -> how often it occurs.
         texts: SHA-256 of the letters and digits of a text -> counts of the labels it occurs with.
     """
@@ -36,6 +38,8 @@ class SplitInspection:
     lengths: Counter[int] = field(default_factory=Counter)
     depths: Counter[int] = field(default_factory=Counter)
     arities: Counter[int] = field(default_factory=Counter)
+    phrases: int = 0
+    labelled_phrases: int = 0
     words: Counter[str] = field(default_factory=Counter)
     texts: dict[bytes, Counter[str]] = field(default_factory=dict)
 
@@ -62,10 +66,12 @@ class SplitInspection:
     def to_dict(self) -> dict[str, Any]:
         """The statistics for JSON."""
         counts = {"lengths": self.lengths, "depths": self.depths, "arities": self.arities}
+        of_phrases = {"phrases": self.phrases, "labelled_phrases": self.labelled_phrases}
         return {
             "examples": self.examples,
             "labels": dict(self.labels),
             **{name: describe_counts(found) for name, found in counts.items() if found},
+            **(of_phrases if self.depths else {}),
             "different_words": len(self.words),
             "running_words": sum(self.words.values()),
             "repeated_texts": self.repeated,
@@ -139,3 +145,5 @@ def _add_sentence(found: SplitInspection, sentence: Any) -> None:
     found.depths[int(sentence.depths.max())] += 1
     children = sentence.num_children
     found.arities.update(children[children > 0].tolist())
+    found.phrases += len(sentence.labels) - 1
+    found.labelled_phrases += sum(map(bool, sentence.labels)) - bool(root_label(sentence))

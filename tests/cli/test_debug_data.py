@@ -60,6 +60,26 @@ def test_statistics_of_trees(tmp_path, look):
     assert "children of inner nodes: 2: 66.7 %, 3: 33.3 %" in printed
 
 
+def test_labels_of_phrases_are_counted(tmp_path, look):
+    """Only those that are a label of some sentence, or named by --labels, are learned."""
+    path, table = tmp_path / "trees.txt", tmp_path / "trees.csv"
+    path.write_text("(1 (0 (2 a) (1 b)) (2 c))\n(0 (2 d) (2 e))\n")
+    table.write_text("tree,label\n(1 (0 a) (1 b)),1\n")
+    _, printed, content = look(f"--train={path}", "--split=0")
+    found = content["splits"]["train"]
+    assert (found["phrases"], found["labelled_phrases"]) == (6, 2)
+    assert "labelled phrases within sentences: 2 of 6" in printed
+    _, printed, _ = look(f"--train={path}", "--split=0", "--labels", "0", "1", "2")
+    assert "labelled phrases within sentences: 6 of 6" in printed
+    _, printed, content = look(f"--train={table}", "--split=0", "--text-column=tree")
+    assert content["splits"]["train"]["labelled_phrases"] == 0
+    assert "labelled phrases within sentences: 0 of 2" in printed
+    path.write_text("pos\ta b\nneg\tc\n")
+    _, printed, content = look(f"--train={path}", "--split=0", "--text-column=2")
+    assert "phrases" not in printed
+    assert "phrases" not in content["splits"]["train"]
+
+
 def test_coverage_of_vectors(tmp_path, look):
     train, vectors = tmp_path / "train.tsv", tmp_path / "vectors.txt"
     train.write_text("pos\ta good film\nneg\ta bad film\n")
