@@ -32,7 +32,7 @@ _SETTINGS = (
 )
 _USE = """\
 ```python
-import graphsent
+import graphsent{imports}
 
 model = graphsent.load("DIRECTORY"{in_python})
 {example}
@@ -78,8 +78,15 @@ def model_card(model: Model, results: Mapping[str, Any]) -> str:
 def _class_of(model: Model) -> dict[str, str]:
     """Code to pass the class of a custom model; empty for the package's own models."""
     name = own_class(type(model))
-    in_python = "" if name is None else f", model_class={type(model).__name__}"
-    return {"in_python": in_python, "in_shell": "" if name is None else f" --model-class {name}"}
+    if name is None:
+        return {"imports": "", "in_python": "", "in_shell": ""}
+    module, _, kind = name.partition(":")
+    outer = kind.partition(".")[0]
+    return {
+        "imports": "" if module == "__main__" else f"\nfrom {module} import {outer}",
+        "in_python": f", model_class={kind}",
+        "in_shell": f" --model-class {name}",
+    }
 
 
 def _table(results: Mapping[str, Any]) -> str:

@@ -240,6 +240,7 @@ def test_a_custom_model_is_trained_resumed_and_evaluated(here, capsys):
     forget()
     card = Path("run/model/README.md").read_text()
     assert "--model-class own_models_here:Mine" in card
+    assert "import graphsent\nfrom own_models_here import Mine\n\nmodel =" in card
     assert 'graphsent.load("DIRECTORY", model_class=Mine)' in card
     (here / "own_models_here.py").unlink()
     assert "there is no module 'own_models_here'" in refused(capsys, "evaluate", "run")
