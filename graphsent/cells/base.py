@@ -308,6 +308,11 @@ class TreeCell(CellModule):
 
     def reduce_func(self, nodes: Any) -> dict[str, Tensor]:
         """DGL reduce function: ``combine`` on the received states."""
+        if not set(self.state_names) <= set(nodes.mailbox):
+            raise CellError(
+                f"expected {type(self).__name__}.message_func to return messages "
+                f"{[*self.state_names]}, got {[*nodes.mailbox]}"
+            )
         messages = tuple(nodes.mailbox[name] for name in self.state_names)
         children = self.arrange(messages, nodes.mailbox.get(SLOT))
         inputs = self._inputs_of(nodes)

@@ -144,6 +144,21 @@ def test_edge_data_that_the_graph_does_not_have(engine):
         cell(graph, feat, engine=engine)
 
 
+class OtherMessages(cells.ChildSumTreeGRU):
+    """A cell whose messages have a name that its reduce function does not know."""
+
+    def message_func(self, edges):
+        return {"m": edges.src["h"]}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_messages_of_another_name(engine):
+    feat = torch.randn(STRUCTURE.num_nodes, IN_FEATS, dtype=torch.float64)
+    message = r"expected OtherMessages.message_func to return messages \['h'\], got \['m'\]"
+    with pytest.raises(CellError, match=message):
+        built(OtherMessages)(STRUCTURE.graph(), feat, engine=engine)
+
+
 class MappedMessages(cells.TreeCell):
     """The sum of the children's states, each of which the message function maps by a matrix."""
 
