@@ -73,7 +73,7 @@ class QuestionTask(SentenceTask):
             DataError: A line is not of this form, or its class is unknown.
         """
         for number, line in enumerate(iter_lines(path), start=1):
-            label, *words = line.split()
+            label, *words = line.split() or [""]
             if label not in _FINE_NAMES or not words:
                 raise DataError(
                     f"{path}:{number}: expected a question class such as NUM:date, a space and "

@@ -71,15 +71,19 @@ class TweetTask(SentenceTask):
                     yield Sentence([word.lower() for word in tree.words], tree.labels[0])
             return
         rows = csv.reader(f"{line}\n" for line in iter_lines(path))
-        for row in rows:
-            if len(row) != _NUM_COLUMNS or row[0] not in _CLASSES:
-                raise DataError(
-                    f"{path}:{rows.line_num}: expected {_NUM_COLUMNS} columns, the first of them "
-                    f"0, 2 or 4, got {','.join(row)[:80]!r}"
-                )
-            label = _CLASSES[row[0]]
-            if label is not None:
-                yield Sentence(tokenize_tweet(row[-1]), label)
+        try:
+            for row in rows:
+                if len(row) != _NUM_COLUMNS or row[0] not in _CLASSES:
+                    raise DataError(
+                        f"{path}:{rows.line_num}: expected {_NUM_COLUMNS} columns, the first of "
+                        f"them 0, 2 or 4, got {','.join(row)[:80]!r}"
+                    )
+                label = _CLASSES[row[0]]
+                if label is not None:
+                    yield Sentence(tokenize_tweet(row[-1]), label)
+        except csv.Error as error:
+            message = f"{path}:{rows.line_num}: {error}: is a quote never closed?"
+            raise DataError(message) from None
 
 
 def twitter(split_seed: int = 0) -> Task:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import zipfile
 
@@ -131,6 +132,7 @@ def test_a_parse_has_the_class_at_its_root(tmp_path):
     [
         (["NUM:dates When ?"], "", r"questions.train\.txt:1: expected a question class"),
         ([QUESTIONS[0], "NUM:date"], "", r"train\.txt:2: .* got 'NUM:date'"),
+        ([QUESTIONS[0], ""], "", r"train\.txt:2: expected a question class .*, got ''"),
         (QUESTIONS[:2], TREE, r"trees\.gz has 1 sentences, but .*train\.txt has 2"),
         (["NUM:date When did Anna sing ?"], TREE, "but the one in .* is 'When did Anna sing"),
     ],
@@ -185,12 +187,15 @@ def test_tokens_of_tweets(text, words):
     [
         (POSITIVE.replace('"4"', '"3"'), r"csv:2: expected 6 columns, the first of them 0, 2 or 4"),
         ('"0","1","a text"', r"csv:2: expected 6 columns"),
+        ('"0","' + "x" * 140_000, r"csv:2: field larger than .*: is a quote never closed\?"),
     ],
 )
 def test_errors_in_tweets_are_named(tmp_path, row, message):
     write_tweets(tmp_path, [NEGATIVE, row], [POSITIVE])
+    limit = csv.field_size_limit(131_072)  # that of a new process
     with pytest.raises(DataError, match=message):
         get_task("twitter").load(tmp_path, tree_kind="words")
+    csv.field_size_limit(limit)
 
 
 def test_the_treebank_stands_in_for_tweets(repository):
