@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import torch
 
 
@@ -11,13 +13,10 @@ def find_device(name: str) -> torch.device:
     Raises:
         ValueError: There is no such device.
     """
-    try:
-        device = torch.device(name)
-    except (RuntimeError, ValueError, OverflowError):
-        raise ValueError(f"expected cpu, cuda or cuda:N, got {name!r}") from None
-    if device.type == "cpu":
-        return device
+    match = re.fullmatch(r"cpu|cuda(?::(0|[1-9][0-9]*))?", name)
+    if match is None:
+        raise ValueError(f"expected cpu, cuda or cuda:N, got {name!r}")
     num_gpus = torch.cuda.device_count()
-    if device.type != "cuda" or not 0 <= (device.index or 0) < num_gpus:  # cuda:128 is read as -128
+    if name != "cpu" and int(match[1] or 0) >= num_gpus:  # torch itself reads cuda:256 as cuda:0
         raise ValueError(f"{name} is not available; torch sees {num_gpus} GPUs")
-    return device
+    return torch.device(name)
