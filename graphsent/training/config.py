@@ -108,6 +108,8 @@ class RunConfig:
             raise DataError(f"vectors: expected a list of files, got {self.vectors!r}")
         object.__setattr__(self, "vectors", tuple(self.vectors))
         for name in ("task_options", "model_options"):
+            if not all(isinstance(each, str) for each in getattr(self, name)):
+                raise DataError(f"{name}: expected {_OPTIONS[1]}, got {getattr(self, name)!r}")
             try:
                 yaml.safe_dump(getattr(self, name))
             except yaml.YAMLError:

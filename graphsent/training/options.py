@@ -149,7 +149,7 @@ class TrainingOptions:
                 value = value.item()
             if expected is float and type(value) in (int, str):
                 # In YAML, 1e-3 without a decimal point is a string.
-                with suppress(ValueError):
+                with suppress(ValueError, OverflowError):
                     value = float(value)
             object.__setattr__(self, option.name, value)
             if type(value) is not expected:

@@ -47,6 +47,10 @@ def test_omitted_settings_have_their_default(tmp_path):
         ("task: a\nmodel: b\ntraining: {epochs: 0}\n", "epochs: expected at least 1"),
         ("task: a\nmodel: b\ntraining: 3\n", "training: expected names with values, got 3"),
         ("task: a\nmodel: b\nvectors: v.txt\n", "vectors: expected a list of files"),
+        (
+            "task: a\nmodel: b\ntask_options: {1: c}\n",
+            "task_options: expected names .*, got {1: 'c'}",
+        ),
     ],
 )
 def test_errors_name_the_file_and_what_is_wrong(tmp_path, text, message):

@@ -26,6 +26,7 @@ from graphsent.training import TrainingError, TrainingOptions
         ("loss_nodes", "leaves", "loss_nodes: expected one of all, root, got 'leaves'"),
         ("epochs", 2.5, "epochs: expected an integer, got 2.5"),
         ("lr", "fast", "lr: expected a number, got 'fast'"),
+        ("lr", 10**400, "lr: expected a number, got 1000"),
         ("device", 0, "device: expected a string, got 0"),
     ],
 )
