@@ -133,6 +133,7 @@ def test_pairs_come_in_several_forms():
         ([("(a b)", "(a b)"), tuple(sentences("dependency", 2))], "cannot be mixed in one call"),
         ([("(a b)", "(a b)", 5.5)], "pair 1: expected a score from 1 to 5, got 5.5"),
         ([("(a b)", "(a b)", 0)], "pair 1: expected a score from 1 to 5, got 0"),
+        ([("(a b)", "(a b)", 2, 1)], "pair 1: expected the number of a class as a string, got 1"),
     ],
 )
 def test_inputs_that_are_not_pairs_are_rejected(given, message):

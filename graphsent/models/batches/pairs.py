@@ -98,9 +98,11 @@ def _problem(item: Any, what: str) -> str | None:
     if not is_sequence or len(item) not in (2, 3, 4):
         found = f"{type(item).__name__} of {len(item)}" if is_sequence else type(item).__name__
         return f"expected a tuple of two {what} and optionally a score, got {found}"
-    score = TreePair(*item).score
+    _, _, score, label = TreePair(*item)
     if score is not None and not isinstance(score, SupportsFloat):
         return f"expected two {what} and optionally a score, got {score!r:.40} as the score"
+    if not isinstance(label, str):
+        return f"expected the number of a class as a string, got {label!r:.40}"
     return None
 
 
