@@ -133,6 +133,13 @@ def test_the_model_stays_in_its_mode():
     assert model.training
 
 
+def test_names_of_classes_are_labels_of_trees_as_in_predictions():
+    model = DCNN(VOCABULARY, 2, 4, widths=(1,), maps=(1,), label_names=("good", "bad"))
+    found = filter_ngrams(model, ["(good a)"])
+    assert [ngram.words for ngram in found[0].ngrams] == [("a",)]
+    assert model.predict(["(good a)"])[0].tree.words == ["a"]
+
+
 @pytest.mark.parametrize(
     ("model", "options", "message"),
     [

@@ -96,7 +96,7 @@ def filter_ngrams(
             "encoder, an n-gram alone has no response"
         )
     tokenize = getattr(model, "tokenize", tokenize_treebank)  # models of trees have none
-    texts = [each.words for each in as_sentences(sentences, tokenize)]
+    texts = [each.words for each in as_sentences(sentences, tokenize, model.label_names)]
     result: dict[int, FilterNgrams] = {}
     with evaluating(model) as still:
         for width in sorted({each.width for each in chosen}):
