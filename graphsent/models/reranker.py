@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -103,7 +104,7 @@ class ParseReranker(ReadsTrees):
             raise ModelError(unknown("objective", objective, _OBJECTIVES))
         if objective != "margin" and margin != _MARGIN:
             raise ModelError(f"margin needs objective='margin', got {objective!r}")
-        if margin < 0:
+        if not 0 <= margin < math.inf:
             raise ModelError(f"margin: expected a non-negative number, got {margin}")
         self.label_names = tuple(label_names)
         self.objective, self.margin = objective, margin

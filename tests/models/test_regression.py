@@ -122,7 +122,7 @@ def test_equal_scores_and_no_scores():
     model.init_scores([Sentence(["good"], "7"), Sentence(["film"], "7")])
     assert (float(model.output.mean), float(model.output.deviation)) == (7, 1)
     with pytest.raises(ModelError, match="no training example has a number as its score"):
-        model.init_scores([Sentence(["good"], "x")])
+        model.init_scores([Sentence(["good"], label) for label in ("x", "1_000", "1e39")])
     with pytest.raises(ModelError, match="fusion='late' adds logits"):
         APDCNN(VOCABULARY, 1, 4, 5, fusion="late")
 

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from graphsent._numbers import decimal
 from graphsent.errors import ModelError
 from graphsent.layers import expected_score
 
@@ -93,9 +94,6 @@ def gold_scores(trees: Iterable[Any]) -> torch.Tensor:
 
 
 def score_of(label: str) -> float:
-    """The number that a label spells; NaN if it is none, or not finite."""
-    try:
-        number = float(label)
-    except ValueError:
-        return math.nan
-    return number if math.isfinite(number) else math.nan
+    """The number that a label spells; NaN if it is none, or beyond float32."""
+    number = decimal(label)
+    return math.nan if number is None else number
