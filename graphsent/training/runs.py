@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import Any, Literal
 
 from graphsent._locks import locked
+from graphsent.models.arguments import without_numpy
 from graphsent.tasks import get_task
 from graphsent.training.config import RunConfig
 from graphsent.training.directory import RunDirectory, changed_files
@@ -60,6 +61,9 @@ def train_runs(
         raise TrainingError(
             "devices, nodes: several runs are trained one by one, each in a single process"
         )
+    seeds = without_numpy(list(seeds))
+    if not isinstance(folds, str):
+        folds = without_numpy(list(folds))
     config = resolved(config)
     num_folds = get_task(config.task, **config.task_options).num_folds
     if folds and not num_folds:

@@ -7,6 +7,7 @@ import signal
 import statistics
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from toy_treebank import silent
 
@@ -72,7 +73,8 @@ def test_all_folds_are_trained_and_summarised(reviews, tmp_path):
 
 
 def test_seeds_of_any_task_are_single_runs_with_these_seeds(configure, tmp_path):
-    results = train_runs(configure(epochs=1), tmp_path / "out", seeds=[3, 0], echo=silent)
+    seeds = np.array([3, 0])
+    results = train_runs(configure(epochs=1), tmp_path / "out", seeds=seeds, echo=silent)
     assert [(run["name"], run["seed"]) for run in results["runs"]] == [("seed-3", 3), ("seed-0", 0)]
     single = train(configure(epochs=1, seed=3), tmp_path / "single", echo=silent)
     assert results["runs"][0]["test"] == single["test"]
