@@ -76,7 +76,7 @@ def _faults(values: dict[str, Any]) -> Iterator[tuple[_Place, str]]:
         if values.get(name) is not None and values[name] not in valid:
             yield (name,), unknown(name, values.pop(name), valid)
     for path in values.get("vectors", ()):
-        if not os.path.isfile(path):
+        if not os.path.isfile(os.path.expanduser(path)):
             yield ("vectors",), f"vectors: there is no file {path}"
     if all(name in values for name in _STAND_INS):
         yield from _faults_of_task_and_model(RunConfig.from_dict(values))

@@ -105,7 +105,7 @@ task: sst2
 model: treelstm
 data_dri: data
 lower_fallback: maybe
-vectors: [none.txt]
+vectors: [~/none.txt, ~/some.txt]
 task_options:
   neutral_root: drop
 model_options:
@@ -122,7 +122,7 @@ inputs: {min_count: 0, encoder_poling: mean}
 FAULTS = """\
 f.yaml:3: unknown option 'data_dri': expected one of
 f.yaml:4: lower_fallback: expected true or false, got 'maybe'
-f.yaml:5: vectors: there is no file none.txt
+f.yaml:5: vectors: there is no file ~/none.txt
 f.yaml:7: unknown option 'neutral_root' of task sst2: expected one of
 f.yaml:9: treelstm has no option 'hiden': expected one of
 f.yaml:10: hidden: expected an integer, got 'many'
@@ -137,6 +137,9 @@ graphsent config: 11 errors, see above
 
 def test_every_fault_of_a_file_has_a_line(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
+    for name in ("HOME", "USERPROFILE"):
+        monkeypatch.setenv(name, str(tmp_path))
+    Path("some.txt").touch()
     Path("f.yaml").write_text(FAULTY)
     code, out, err = outcome(capsys, "config", "check", "f.yaml")
     assert (code, out) == (2, "")
