@@ -20,6 +20,7 @@ from graphsent.errors import DataError
 
 __all__ = [
     "atomic_path",
+    "escaped",
     "full_path",
     "leftovers",
     "named",
@@ -77,12 +78,14 @@ def write_atomically(path: str | os.PathLike[str], text: str) -> None:
 
 
 def write_json(path: str | os.PathLike[str], content: Any, indent: int | None = None) -> None:
-    """Writes JSON as :func:`write_atomically`, with characters beyond ASCII as they are.
-
-    The bytes of a path that is not in UTF-8 are escaped, as a lone surrogate each.
-    """
+    """Writes JSON as :func:`write_atomically`, its text as :func:`escaped` returns it."""
     text = json.dumps(content, indent=indent, ensure_ascii=False)
-    write_atomically(path, text.encode("utf-8", "backslashreplace").decode() + "\n")
+    write_atomically(path, escaped(text) + "\n")
+
+
+def escaped(text: str) -> str:
+    """A text with the bytes of paths that are not in UTF-8, a lone surrogate each, escaped."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def leftovers(directory: Path, name: str) -> Iterator[tuple[Path, int]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 
+from graphsent._files import escaped
 from graphsent.errors import FailedError, GraphsentError
 
 __all__ = ["BROKEN_PIPE", "EXPLANATION", "FAILED", "USAGE", "in_one_line", "outcome"]
@@ -75,7 +76,7 @@ def outcome(error: BaseException) -> tuple[int, str] | None:
 
 def in_one_line(message: str) -> str:
     """The message on one line, with undecodable bytes escaped and excess length cut."""
-    line = " ".join(message.split()).encode(errors="backslashreplace").decode()
+    line = escaped(" ".join(message.split()))
     if len(line) <= _LONGEST:
         return line
     return f"{line[:_LONGEST]} ... ({len(line) - _LONGEST:,} more characters)"

@@ -10,6 +10,7 @@ from typing import Any
 import yaml
 
 import graphsent
+from graphsent._files import escaped
 from graphsent.models import Model
 from graphsent.models.base.loading import own_class
 from graphsent.training.figures import figure, metric_title
@@ -72,7 +73,7 @@ def model_card(model: Model, results: Mapping[str, Any]) -> str:
         f"## Training data\n\n{_sources(results)}",
         f"## Settings\n\n```yaml\n{_settings(results)}```\n",
     ]
-    return "\n".join(parts)
+    return escaped("\n".join(parts))
 
 
 def _class_of(model: Model) -> dict[str, str]:

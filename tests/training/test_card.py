@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +49,14 @@ def test_custom_data_have_no_title(tmp_path):
     card = trained_on("own", tmp_path, task_options={"train": str(file)})
     assert "# nbow: custom data\n" in card
     assert f"train: 16 examples `my.tsv`, SHA-256 `{sha256(file)}`\n" in card
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="file names are Unicode")
+def test_a_file_whose_name_is_not_in_utf8(tmp_path):
+    file = tmp_path / os.fsdecode(b"my\xff.tsv")
+    file.write_text("".join(f"{label}\ta {label} {n}\n" for n in range(10) for label in "ab"))
+    card = trained_on("own", tmp_path, task_options={"train": str(file)})
+    assert "train: 16 examples `my\\udcff.tsv`, SHA-256" in card
 
 
 def test_all_parts_of_a_corpus_are_named(tmp_path):
