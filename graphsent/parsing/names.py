@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from typing import NamedTuple
-from urllib.parse import urlsplit
 
 from graphsent._names import nearest
 from graphsent.parsing.errors import ParserError
@@ -27,7 +26,10 @@ PARSERS = {
     "stanza": Family("LANGUAGE", "graphsent.parsing.stanza_parser"),
 }
 _PACKAGE = re.compile(r"\w+")
-_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+# Only a path may follow the host: clients differ in which part of other URLs is the host.
+_ON_THIS_MACHINE = re.compile(
+    r"https?://(localhost|127\.0\.0\.1|\[::1\])(:[0-9]+)?(/.*)?", re.IGNORECASE
+)
 
 
 def unknown_parser(name: str, reason: str = "") -> ParserError:
@@ -73,5 +75,5 @@ def is_safe(name: str) -> bool:
     if family == "spacy":
         return _PACKAGE.fullmatch(argument) is not None
     if family == "corenlp":
-        return urlsplit(argument).hostname in _LOOPBACK
+        return _ON_THIS_MACHINE.fullmatch(argument) is not None
     return family in PARSERS

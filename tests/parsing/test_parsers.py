@@ -175,7 +175,12 @@ def test_errors_that_no_sentence_causes():
         ("stanza:en", True),
         ("benepar:/models/en", True),
         ("corenlp:http://127.0.0.1:9000", True),
+        ("corenlp:https://LOCALHOST/parse", True),
+        ("corenlp:http://[::1]:9000", True),
         ("corenlp:http://localhost.example.org", False),
+        ("corenlp:http://localhost:9000@example.org", False),
+        (r"corenlp:http://example.org\@localhost:9000", False),  # requests asks example.org
+        ("corenlp:http://[", False),
         ("os:system", False),
         ("", False),
     ],
