@@ -45,7 +45,11 @@ def cached_parses(
         ParserFailed: The parser cannot work at all, or the cache cannot be written.
     """
     source = parser.source
-    directory = cache_directory() / "parses" / _key(texts(), parser)
+    try:
+        cache = cache_directory()
+    except RuntimeError as error:
+        raise ParserFailed(f"cannot cache trees: {error}: set GRAPHSENT_CACHE") from None
+    directory = cache / "parses" / _key(texts(), parser)
     file = directory / _FILES[source.kind]
     try:
         directory.mkdir(parents=True, exist_ok=True)

@@ -167,3 +167,7 @@ def test_an_unusable_cache(tmp_path, monkeypatch):
     parser = Parser(TreeSource("constituency", "own:flat", "1"), flat)
     with pytest.raises(ParserFailed, match=r"cannot write trees to .*GRAPHSENT_CACHE"):
         cached_parses(lambda: ["a b"], parser, pytest.fail)
+    for name in ("GRAPHSENT_CACHE", "XDG_CACHE_HOME", "HOME"):
+        monkeypatch.setenv(name, "")
+    with pytest.raises(ParserFailed, match=r"the user has no home directory.*GRAPHSENT_CACHE"):
+        cached_parses(lambda: ["a b"], parser, pytest.fail)
