@@ -75,9 +75,12 @@ class Parser:
         """The tree of each sentence, or why it has none.
 
         Raises:
-            ParserError: The parser returns something other than trees of its kind.
+            ParserError: The parser returns something other than trees of its kind, or there is one
+                string instead of several.
             ParserFailed: The parser cannot work at all.
         """
+        if isinstance(sentences, str):
+            raise ParserError("expected several texts, got one: put it in []")
         texts = [as_text(sentence) for sentence in sentences]
         filled = [text for text in texts if text]
         parsed = iter(self._attempt("parse", self.function, filled, self._checked))

@@ -150,6 +150,11 @@ def test_a_splitter_that_returns_something_else(found):
         parser.attempt_split(["a b"])
 
 
+def test_one_string_is_not_several_sentences():
+    with pytest.raises(ParserError, match=r"expected several texts, got one: put it in \[\]"):
+        load_parser("shape:left")("A good film.")
+
+
 def test_errors_that_no_sentence_causes():
     with pytest.raises(ParserError, match="returned 1 results for 2 texts to parse"):
         Parser(TreeSource("constituency", "x:y"), lambda texts: ["(S a)"]).attempt(["a", "b"])
