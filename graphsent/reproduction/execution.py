@@ -159,8 +159,10 @@ def execute_in_process(execution: Execution, run: Run) -> None:
         try:
             with locked(log, _UnderWay()):
                 file.truncate(0)
-                for stream in (1, 2):
-                    os.dup2(file.fileno(), stream)
+                stream: Any
+                for number, stream in ((1, sys.stdout), (2, sys.stderr)):
+                    os.dup2(file.fileno(), number)
+                    stream.reconfigure(encoding="utf-8", errors="backslashreplace")
                 if execution.content(run) is None:  # another process may just have finished it
                     execute(execution, run)
         except _UnderWay:

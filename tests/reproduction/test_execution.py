@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from dataclasses import replace
 from types import SimpleNamespace
@@ -241,6 +242,17 @@ def test_parallel_processes_with_a_failure_and_a_budget(execution, run):
     assert "that was the last" in said[-1]
     outcome = run_all(execution, [bad, run], budget=0.15, echo=said.append)
     assert outcome.left == [bad, run]  # they take 0.2 minutes each
+
+
+@pytest.mark.skipif(os.name == "nt", reason="names of files are text on Windows")
+@pytest.mark.parametrize("errors", ["strict", "surrogateescape"])
+def test_a_failure_may_name_a_file_whose_name_is_not_utf_8(execution, run, monkeypatch, errors):
+    monkeypatch.setenv("PYTHONIOENCODING", f"utf-8:{errors}")
+    there = replace(execution, places=replace(execution.places, data_dir=os.fsdecode(b"/no/\xff")))
+    said: list[str] = []
+    outcome = run_all(there, [run], echo=said.append)
+    assert "not a directory: /no/\\udcff (" in outcome.failed[run]
+    assert len(said) == 1
 
 
 def test_runs_of_other_processes_are_left_to_them(execution, run):
