@@ -24,6 +24,7 @@ from matplotlib.transforms import IdentityTransform
 
 from graphsent._files import atomic_path
 from graphsent.drawing.scene import Box, Caption, Line, Scene
+from graphsent.errors import DataError
 
 # What XML does not allow: control characters, and surrogates, which no font has either.
 _CONTROLS = dict.fromkeys((*range(32), 127, *range(0xD800, 0xE000), 0xFFFE, 0xFFFF), "\ufffd")
@@ -61,7 +62,13 @@ def text_width(text: str, size: float) -> float:
 
 
 def render(scene: Scene, ax: Axes | None, dpi: float) -> Figure:
-    """Draws a scene into ``ax``, scaled to fit, or into a new figure."""
+    """Draws a scene into ``ax``, scaled to fit, or into a new figure.
+
+    Raises:
+        DataError: ``dpi`` is not positive.
+    """
+    if not 0 < dpi < math.inf:
+        raise DataError(f"dpi: expected a positive number, got {dpi}")
     width, height = scene.right - scene.left, scene.top - scene.bottom
     if ax is None:
         pixels = width * dpi / _POINTS_PER_INCH, height * dpi / _POINTS_PER_INCH

@@ -43,8 +43,8 @@ def draw_confusion(
         The figure.
 
     Raises:
-        DataError: ``path`` has another suffix, or the matrix does not have one row and one column
-            per name.
+        DataError: ``path`` has another suffix, ``dpi`` is not positive, or the matrix does not have
+            one row and one column per name.
         ImportError: matplotlib is not installed.
     """
     if {len(confusion), *map(len, confusion)} - {len(names)}:

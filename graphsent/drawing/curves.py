@@ -50,7 +50,7 @@ def draw_curves(
 
     Raises:
         DataError: There are no curves; a curve is empty or has a non-finite value; a panel has more
-            curves than there are colours; or ``path`` has another suffix.
+            curves than there are colours; ``dpi`` is not positive; or ``path`` has another suffix.
         ImportError: matplotlib is not installed.
     """
     if not panels:

@@ -80,7 +80,8 @@ def finish(
     ``notes`` are lines below the picture that explain colours, numbers and lines.
 
     Raises:
-        DataError: The suffix of ``path`` is neither ``.png`` nor ``.svg``.
+        DataError: The suffix of ``path`` is neither ``.png`` nor ``.svg``, or ``dpi`` is not
+            positive.
         ImportError: matplotlib is not installed.
     """
     file_format = None if path is None else file_format_of(path)

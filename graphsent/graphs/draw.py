@@ -96,8 +96,6 @@ def draw_tree(
         ImportError: matplotlib is not installed.
     """
     file_format = None if path is None else file_format_of(path)
-    if not dpi > 0:
-        raise DataError(f"dpi: expected a positive number, got {dpi}")
     canvas = import_canvas()
     is_graph = isinstance(tree, dgl.DGLGraph)
     if direction is not None:

@@ -73,3 +73,9 @@ def test_files(tmp_path):
 def test_histories_that_cannot_be_drawn(panels, message):
     with pytest.raises(DataError, match=message):
         draw_curves(panels)
+
+
+@pytest.mark.parametrize("dpi", [0, -3, float("inf"), float("nan")])
+def test_a_resolution_that_is_none(dpi):
+    with pytest.raises(DataError, match=f"dpi: expected a positive number, got {dpi}"):
+        draw_curves({"loss": {"train": [1.0]}}, dpi=dpi)

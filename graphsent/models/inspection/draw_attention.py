@@ -50,7 +50,7 @@ def draw_attention(
         The figure.
 
     Raises:
-        DataError: ``path`` has another suffix.
+        DataError: ``path`` has another suffix, or ``dpi`` is not positive.
         ImportError: matplotlib is not installed.
     """
     notes = ["number: the largest weight; dashed line: equal weights"]

@@ -75,7 +75,7 @@ def draw_feature_graph(
         The figure.
 
     Raises:
-        DataError: ``path`` has another suffix.
+        DataError: ``path`` has another suffix, or ``dpi`` is not positive.
         ImportError: matplotlib is not installed.
     """
     notes = [

@@ -50,7 +50,8 @@ def draw_ngrams(
         The figure.
 
     Raises:
-        DataError: There is nothing to draw, or ``path`` has another suffix.
+        DataError: There is nothing to draw, ``path`` has another suffix, or ``dpi`` is not
+            positive.
         ImportError: matplotlib is not installed.
     """
     if not found:
