@@ -163,7 +163,9 @@ def test_the_parser_weight_is_chosen_if_the_model_errs():
 
 
 def test_inputs_that_are_not_lists():
-    with pytest.raises(ModelError, match="list 2: expected a ParseList with candidates, got str"):
+    with pytest.raises(
+        ModelError, match=r"list 2: expected a ParseList with candidates, got '\(ROOT"
+    ):
         model().predict([LISTS[0], LEFT])
     with pytest.raises(ModelError, match="margin: expected a non-negative number"):
         model(margin=-1.0)
@@ -172,6 +174,12 @@ def test_inputs_that_are_not_lists():
     with pytest.raises(ModelError, match="margin needs objective='margin', got 'risk'"):
         model(objective="risk", margin=0.2)
     assert model().eval().predict([]) == []
+
+
+@pytest.mark.parametrize("score", [math.nan, math.inf, -math.inf])
+def test_candidates_without_a_score(score):
+    with pytest.raises(ModelError, match=f"list 1, candidate 2: .* a finite score, got {score}"):
+        model().predict([parses(None, (RIGHT, 1.0), (FLAT, score))])
 
 
 def test_projected_word_vectors():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -113,7 +114,7 @@ def _inner_nodes(
 
 
 def as_lists(lists: Iterable[ParseList]) -> list[ParseList]:
-    """Checks that the inputs are n-best lists with candidates, and returns them as a list.
+    """Checks that the inputs are n-best lists with scored candidates, and returns them as a list.
 
     Raises:
         ModelError: An input is not such a list.
@@ -122,8 +123,14 @@ def as_lists(lists: Iterable[ParseList]) -> list[ParseList]:
     for number, each in enumerate(lists, start=1):
         if not isinstance(each, ParseList) or not each.candidates:
             raise ModelError(
-                f"list {number}: expected a ParseList with candidates, got {type(each).__name__}"
+                f"list {number}: expected a ParseList with candidates, got {each!r:.80}"
             )
+        for place, candidate in enumerate(each.candidates, start=1):
+            if not math.isfinite(candidate.score):  # infinity marks gold trees
+                raise ModelError(
+                    f"list {number}, candidate {place}: expected a finite score, got "
+                    f"{candidate.score}"
+                )
     return lists
 
 
