@@ -14,6 +14,7 @@ from torch.nn.utils import prune
 from graphsent.errors import ModelError
 from graphsent.models import NBoW, Sentence, TreeLSTMClassifier, load_pretrained
 from graphsent.models.base import storage
+from graphsent.parsing import TreeSource
 from graphsent.vocabulary import Vocabulary
 
 VOCAB = Vocabulary(["a", "b", "c"])
@@ -235,6 +236,13 @@ def test_a_card_is_saved_with_the_model_and_may_be_changed(tmp_path):
     assert loaded.card == "# Changed\n"
     loaded.save_pretrained(tmp_path / "model")
     assert load_pretrained(tmp_path / "model").card == "# Changed\n"
+
+
+def test_the_name_of_a_parser_may_be_that_of_a_directory_that_is_not_utf_8(tmp_path):
+    model = TreeLSTMClassifier(VOCAB, 2, 4, 4)
+    model.tree_source = TreeSource("dependency", "spacy:/parsers/\udcff", "1")
+    model.save_pretrained(tmp_path / "model")
+    assert load_pretrained(tmp_path / "model").tree_source == model.tree_source
 
 
 def test_a_model_that_could_not_be_loaded_is_not_saved(tmp_path):

@@ -21,7 +21,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 
 import graphsent
-from graphsent._files import named, recover, sha256
+from graphsent._files import named, recover, sha256, write_json
 from graphsent._tensor_files import save_tensors
 from graphsent.contextual import Encoder, encoder_sha256
 from graphsent.errors import DataError, ModelError
@@ -90,8 +90,7 @@ def write_model(directory: str | os.PathLike[str], model: SavedModel) -> None:
         if model.encoder is not None:
             model.encoder.save(temporary / ENCODER_DIRECTORY)
             config[_SUMS][ENCODER_DIRECTORY] = encoder_sha256(temporary / ENCODER_DIRECTORY)
-        text = json.dumps(config, indent=2, ensure_ascii=False) + "\n"
-        (temporary / CONFIG_FILE).write_text(text, encoding="utf-8", newline="\n")
+        write_json(temporary / CONFIG_FILE, config, indent=2)
         if model.card is not None:
             (temporary / CARD_FILE).write_text(model.card, encoding="utf-8", newline="\n")
 
