@@ -177,7 +177,6 @@ def execute_in_process(execution: Execution, run: Run) -> None:
             traceback.print_exc()
             sys.stderr.flush()
             sys.exit(1)
-    log.unlink(missing_ok=True)
 
 
 def _trained(directory: RunDirectory, config: RunConfig) -> dict[str, Any]:

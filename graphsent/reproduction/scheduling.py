@@ -116,13 +116,14 @@ def duration(minutes: float) -> str:
 
 
 def _settle(execution: Execution, run: Run, status: int, outcome: Outcome) -> None:
+    log = execution.log(run)
     if status == 0:
         outcome.finished.append(run)
+        log.unlink(missing_ok=True)  # not by its process: Windows keeps files that are open
         return
     if status == UNDER_WAY:
         outcome.elsewhere.append(run)
         return
-    log = execution.log(run)
     if status < 0:
         outcome.failed[run] = f"its process was killed by signal {-status} ({log})"
         return
