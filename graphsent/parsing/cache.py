@@ -12,7 +12,7 @@ from tqdm import tqdm
 
 from graphsent._cache import cache_directory
 from graphsent._locks import locked
-from graphsent.parsing.errors import ParserFailed
+from graphsent.parsing.errors import ParserError, ParserFailed
 from graphsent.parsing.files import TextLine, write_parses
 from graphsent.parsing.parser import Parser
 from graphsent.trees import DependencyTree, Tree, iter_conllu, iter_labelled_trees
@@ -41,10 +41,15 @@ def cached_parses(
         The file, for :func:`iter_trees`.
 
     Raises:
-        ParserError: The parser returns something other than trees of its kind.
+        ParserError: The parser returns something other than trees of its kind, or has no version.
         ParserFailed: The parser cannot work at all, or the cache cannot be written.
     """
     source = parser.source
+    if not source.version:
+        raise ParserError(
+            f"cannot cache the trees of {source.parser}: its source is unknown: give the function "
+            "an attribute version, and another one when it changes"
+        )
     try:
         cache = cache_directory()
     except RuntimeError as error:

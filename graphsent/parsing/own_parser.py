@@ -65,10 +65,16 @@ def of_function(
 
 
 def _source_sum(function: Any) -> str:
-    """The SHA-256 of the source file of the function; "" without one."""
+    """The SHA-256 of the source file of the function, or, in a notebook, of its own source.
+
+    It is "" if neither is known.
+    """
     module = sys.modules.get(getattr(function, "__module__", "") or "")
     try:
         content = Path(inspect.getsourcefile(module) or "").read_bytes()  # type: ignore[arg-type]
     except (OSError, TypeError):
-        return ""
+        try:
+            content = inspect.getsource(function).encode()
+        except (OSError, TypeError):
+            return ""
     return f"source {hashlib.sha256(content).hexdigest()[:_SHOWN]}"

@@ -18,15 +18,17 @@ from graphsent.trees.shapes import TREE_KINDS
 __all__ = ["as_parser", "load_parser"]
 
 
-@functools.lru_cache(maxsize=2)
 def load_parser(name: str, kind: str | None = None, num_threads: int | None = None) -> Parser:
-    """Loads a parser. The two most recent parsers are cached, since their models are large.
+    """Loads a parser.
+
+    The two most recent parsers are cached, since their models are large; custom functions are not.
 
     Args:
         name: ``spacy:MODEL``, ``stanza:LANGUAGE``, ``benepar:DIRECTORY``, ``corenlp:URL``;
             ``shape:SHAPE`` for trees of a fixed shape without a parser, see
             :func:`~graphsent.trees.shaped_tree`; or ``module:function`` for a custom function from
-            a list of sentences to a list of trees.
+            a list of sentences to a list of trees, whose attribute ``version`` tells it from other
+            versions; by default, the SHA-256 of its source file does.
         kind: ``"constituency"`` or ``"dependency"``; None for the parser's default kind. Stanza,
             CoreNLP, and functions without an attribute ``tree_kind`` support both, with
             constituency trees by default.
@@ -44,9 +46,7 @@ def load_parser(name: str, kind: str | None = None, num_threads: int | None = No
     if not colon or not argument:
         raise unknown_parser(name)
     if family in PARSERS:
-        parser = importlib.import_module(PARSERS[family].module).load(argument, kind, num_threads)
-        again = parser.source.parser, parser.source.kind, num_threads  # with an absolute path
-        return dataclasses.replace(parser, loading=(load_parser, again))
+        return _load(family, argument, kind, num_threads)
     return own_parser.load(name, kind, num_threads)
 
 
@@ -67,6 +67,13 @@ def as_parser(parser: Parser | str | Callable[[list[str]], Any], kind: str) -> P
         return own_parser.of_function(parser, _name(parser), kind)
     check_kind(parser.source.parser, (parser.source.kind,), kind)
     return parser
+
+
+@functools.lru_cache(maxsize=2)
+def _load(family: str, argument: str, kind: str | None, num_threads: int | None) -> Parser:
+    parser = importlib.import_module(PARSERS[family].module).load(argument, kind, num_threads)
+    again = parser.source.parser, parser.source.kind, num_threads  # with an absolute path
+    return dataclasses.replace(parser, loading=(load_parser, again))
 
 
 def _name(function: Any) -> str:

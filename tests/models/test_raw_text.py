@@ -20,7 +20,7 @@ from graphsent.models import (
     TreeLSTMClassifier,
     load_pretrained,
 )
-from graphsent.parsing import TreeSource, load_parser
+from graphsent.parsing import TreeSource, load_parser, registry
 from graphsent.sentences import Sentence
 from graphsent.trees import DependencyTree, Tree
 from graphsent.vocabulary import Vocabulary
@@ -184,7 +184,7 @@ def test_models_with_a_parser_are_copied(model, parser):
 
 def test_a_copy_of_a_parser_is_not_loaded_again():
     parser = load_parser("shape:left")
-    load_parser.cache_clear()
+    registry._load.cache_clear()
     assert copy.deepcopy(parser) is parser
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import linecache
 import sys
+from types import ModuleType
 
 import pytest
 from toy_parsers import FLAT, HEADED, flat, headed
@@ -80,6 +82,21 @@ def test_a_custom_function():
         ParserError, match="returns dependency trees, but constituency trees are needed"
     ):
         load_parser("toy_parsers:headed", "constituency")
+
+
+def test_a_function_of_a_notebook_that_changes(monkeypatch):
+    module = ModuleType("some_notebook")
+    monkeypatch.setitem(sys.modules, "some_notebook", module)
+    sources = []
+    for cell, tree in (("<cell 1>", "(S (X a))"), ("<cell 2>", "(S (Y a))")):
+        code = f"def parse(texts):\n    return [{tree!r}] * len(texts)\n"
+        monkeypatch.setitem(linecache.cache, cell, (len(code), None, code.splitlines(True), cell))
+        exec(compile(code, cell, "exec"), vars(module))
+        parser = load_parser("some_notebook:parse")
+        assert parser(["a"]) == [Tree.from_string(tree)]
+        sources.append(parser.source)
+    assert all(source.version.startswith("source ") for source in sources)
+    assert sources[0] != sources[1]
 
 
 def test_functions_and_parsers_are_accepted():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from graphsent.parsing import ParserError, load_parser
+from graphsent.parsing import ParserError, load_parser, registry
 from graphsent.trees import Tree
 
 stanza = pytest.importorskip("stanza", reason="Stanza is not installed: make test-parsers")
@@ -67,9 +67,9 @@ class Pipeline:
 @pytest.fixture(autouse=True)
 def stand_in(monkeypatch):
     monkeypatch.setattr(stanza, "Pipeline", Pipeline)
-    load_parser.cache_clear()
+    registry._load.cache_clear()
     yield
-    load_parser.cache_clear()
+    registry._load.cache_clear()
 
 
 def test_dependency_trees():

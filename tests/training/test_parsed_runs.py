@@ -12,9 +12,9 @@ from toy_treebank import TINY
 
 from graphsent.cli import main
 from graphsent.models import load_pretrained
-from graphsent.parsing import Parser, TreeSource, load_parser
+from graphsent.parsing import Parser, TreeSource
 from graphsent.parsing.cache import cached_parses, iter_trees
-from graphsent.parsing.errors import ParserFailed
+from graphsent.parsing.errors import ParserError, ParserFailed
 from graphsent.tasks import get_task, with_trees
 from graphsent.trees import DependencyTree, Tree
 
@@ -73,7 +73,6 @@ def test_a_parser_that_changed(tmp_path, monkeypatch, capsys):
     assert main([*TREC, f"--data-dir={data}", "--parser=mine:parse", f"--out={run}"]) == 0
     (tmp_path / "mine.py").write_text(source + "# changed\n")
     sys.modules.pop("mine")
-    load_parser.cache_clear()
     assert main(["train", f"--resume={run}", "--epochs=2"]) == 2
     assert "the trees changed since this run began" in capsys.readouterr().err
 
@@ -118,13 +117,14 @@ def test_trees_of_both_kinds_take_the_label(tmp_path):
         roots = [tree.labels[int(tree.heads.argmin())] for tree in trees]
         assert roots == [each.label for each in sentences]
     assert made.source.tree_kind == "dependency"
-    constituents = with_trees(data, Parser(TreeSource("constituency", "x:y"), flat), lines.append)
+    parser = Parser(TreeSource("constituency", "x:y", "1"), flat)
+    constituents = with_trees(data, parser, lines.append)
     assert all(isinstance(tree, Tree) for tree in constituents.splits["train"])
 
 
 @pytest.mark.parametrize("kind", ["constituency", "dependency"])
 def test_cached_trees_keep_step_with_texts(kind):
-    parser = HEADED if kind == "dependency" else Parser(TreeSource(kind, "x:y"), flat)
+    parser = HEADED if kind == "dependency" else Parser(TreeSource(kind, "x:y", "1"), flat)
     texts = ["bad", "a b", "", "bad", "c", "bad"]
     file = cached_parses(lambda: texts, parser, lambda line: None)
     trees = list(iter_trees(file, len(texts)))
@@ -134,6 +134,9 @@ def test_cached_trees_keep_step_with_texts(kind):
     assert again == file
     other = Parser(parser.source._replace(version="2"), parser.function)
     assert cached_parses(lambda: texts, other, lambda line: None) != file
+    unknown = Parser(parser.source._replace(version=""), parser.function)
+    with pytest.raises(ParserError, match=r"its source is unknown: give .* an attribute version"):
+        cached_parses(lambda: texts, unknown, pytest.fail)
 
 
 def test_sentences_of_own_data_are_parsed(tmp_path, capsys):
