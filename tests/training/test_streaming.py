@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -180,6 +182,27 @@ def test_labels_in_order_are_mixed():
     share = [np.mean(np.array(batch) < 5000) for batch in sampler]
     assert np.mean([0.2 < each < 0.8 for each in share]) > 0.02
     assert np.std(share) < 0.3
+
+
+def test_a_task_of_a_notebook_may_change_without_notice(toy_data, tmp_path, monkeypatch):
+    notebook = ModuleType("some_notebook")
+    monkeypatch.setitem(sys.modules, "some_notebook", notebook)
+    code = """
+from graphsent.tasks import sst
+
+class Own(sst.SentimentTask):
+    pass
+
+def own():
+    task = sst.sst5()
+    task.__class__ = Own
+    return task
+"""
+    exec(compile(code, "<cell 1>", "exec"), vars(notebook))
+    config = replace(tiny_config(toy_data, epochs=1), task="some_notebook:own", stream=True)
+    with pytest.raises(TrainingError, match="shards are those of the present Own, which is not"):
+        train(config, tmp_path / "run", echo=silent)
+    assert train(replace(config, stream=False), tmp_path / "run", echo=silent)["finished"]
 
 
 def test_a_changed_file_has_shards_of_its_own(tmp_path, cache):
