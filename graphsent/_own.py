@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import inspect
 import pkgutil
 import re
 import sys
@@ -76,13 +75,11 @@ def reason_of(error: BaseException, cls: type) -> str:
 
     Args:
         error: The error.
-        cls: The user's class.
+        cls: The user's class, in a module or a notebook.
     """
-    try:
-        path = inspect.getsourcefile(cls)
-    except TypeError:  # not defined in a file
-        path = None
-    frames = traceback.extract_tb(error.__traceback__)
-    lines = [frame.lineno for frame in frames if frame.filename == path]
-    place = f" ({path}:{lines[-1]})" if lines else ""
-    return f"{type(error).__name__}: {error}{place}"
+    places = [
+        f" ({frame.f_code.co_filename}:{line})"
+        for frame, line in traceback.walk_tb(error.__traceback__)
+        if frame.f_globals.get("__name__") == cls.__module__
+    ]
+    return f"{type(error).__name__}: {error}{places[-1] if places else ''}"

@@ -6,6 +6,7 @@ import json
 import re
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 import yaml
@@ -13,6 +14,7 @@ from commands import status_of
 from toy_treebank import write_treebank
 
 import graphsent
+from graphsent._own import reason_of
 from graphsent.cli import main
 from graphsent.errors import ModelError
 from graphsent.models import TreeLSTMClassifier, load_pretrained, model_class
@@ -456,3 +458,14 @@ def test_its_settings_are_checked(here, capsys):
     config = RunConfig.load("run/config.yaml")
     assert config.model_options["hidden"] == 3
     assert config.training.lr == 0.03
+
+
+def test_an_error_in_a_class_of_a_notebook_has_its_line(monkeypatch):
+    notebook = ModuleType("__main__")  # without a file
+    monkeypatch.setitem(sys.modules, "__main__", notebook)
+    code = "class Bad:\n    def __init__(self):\n        self.nothing\n"
+    exec(compile(code, "<cell 1>", "exec"), vars(notebook))
+    with pytest.raises(AttributeError) as caught:
+        notebook.Bad()
+    expected = "AttributeError: 'Bad' object has no attribute 'nothing' (<cell 1>:3)"
+    assert reason_of(caught.value, notebook.Bad) == expected
