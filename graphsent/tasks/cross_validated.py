@@ -7,6 +7,7 @@ from itertools import compress
 from pathlib import Path
 from typing import Any
 
+from graphsent._numbers import is_integer
 from graphsent.errors import DataError
 from graphsent.sentences import Sentence
 from graphsent.tasks.archives import read_lines
@@ -61,7 +62,7 @@ class CrossValidatedTask(SentenceTask):
         nltk_name: str | None = None,
         read_nltk: Callable[[Path, str], list[str]] | None = None,
     ) -> None:
-        if fold not in range(self.num_folds):
+        if not is_integer(fold) or fold not in range(self.num_folds):
             raise DataError(f"fold: expected 0 to {self.num_folds - 1}, got {fold!r}")
         self.name = name
         self.label_names = label_names

@@ -146,7 +146,7 @@ def test_trees_of_a_corpus_with_lines_without_words(tmp_path):
         get_task("cr").load(tmp_path)
 
 
-@pytest.mark.parametrize("fold", [-1, 10])
+@pytest.mark.parametrize("fold", [-1, 10, 1.0, True, None])
 def test_there_are_ten_folds(fold):
     with pytest.raises(DataError, match=f"fold: expected 0 to 9, got {fold}"):
         get_task("subj", fold=fold)
