@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 import torch
-from generated_cases import needs_compiler, results, shared, tree
+from generated_cases import HIDDEN_FEATS, needs_compiler, results, shared, tree
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -197,13 +197,40 @@ class Unused(Overlapping):
         return (torch.tanh(gate + x),)
 
 
+class Product(Latest):
+    """A state that is a product, to which nothing is added; of more columns than a panel has."""
+
+    def __init__(self, in_feats: int, size: int) -> None:
+        super().__init__(in_feats, size)
+        self.U = nn.Linear(size, size, bias=False)
+
+    def combine(self, children: tuple[Tensor], x: Tensor) -> tuple[Tensor]:
+        return (self.U(children[0].sum(1)),)
+
+
+class BothParts(Overlapping):
+    """Products of both parts of the state in a slot."""
+
+    state_names = ("h", "c")
+
+    def start(self, x: Tensor) -> tuple[Tensor, ...]:
+        return torch.tanh(x), x
+
+    def combine(self, children: tuple[Tensor, ...], x: Tensor) -> tuple[Tensor, ...]:
+        of_slots = torch.cat(children, -1).unbind(1)
+        return tuple(functional.linear(rows, self.pair.weight) for rows in of_slots)
+
+
 @pytest.mark.parametrize("way", [pytest.param("compiled", marks=needs_compiler), "traced"])
-@pytest.mark.parametrize("kind", [Latest, TimesMean, LargestProduct, Overlapping, Unused])
+@pytest.mark.parametrize(
+    "kind", [Latest, TimesMean, LargestProduct, Overlapping, Unused, Product, BothParts]
+)
 def test_cells_that_need_care(kind, way, monkeypatch):
     torch.manual_seed(0)
-    cell, graph = kind(IN_FEATS, IN_FEATS).double(), tree(25, 2)
+    size = HIDDEN_FEATS if kind is Product else IN_FEATS
+    cell, graph = kind(size, size).double(), tree(25, 2)
     monkeypatch.setenv(SWITCH, "1" if way == "compiled" else "0")
-    feat = torch.randn(graph.num_nodes(), IN_FEATS, dtype=torch.float64)
+    feat = torch.randn(graph.num_nodes(), size, dtype=torch.float64)
     assert cell.explain(graph).way == way
     expected = results(cell, graph, feat, engine="dgl")
     for _ in range(5):  # in memory that was used before

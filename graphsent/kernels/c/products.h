@@ -206,9 +206,6 @@ static void multiply_transposed(struct rows rows, int64_t num_sums, struct rows 
   const int64_t block = CACHE / padded(columns) + 1;
   real *packed = scratch, *turned = packed + block * padded(columns);
   const int64_t begin = share(0, num_sums, part, parts), end = share(0, num_sums, part + 1, parts);
-  for (int64_t sum = begin; sum < end && !num_rows && !to.add; sum++) {
-    memset(place_of(&to, sum), 0, columns * sizeof(real));
-  }
   for (int64_t row = 0; row < num_rows; row += block) {
     const int64_t depth = smaller(num_rows - row, block);
     pack_rows(&others, row, depth, columns, packed, 0, padded(columns) / PANEL);

@@ -85,7 +85,7 @@ static void divide(struct own *s, const struct walk *given, int64_t thread, int6
     for (int64_t n = 0; n < threads; n++) {
       FORWARD_BLOCK(TAKE_OWN)
       KEPT(TAKE_UNKEPT)
-      TAKE_OWN(copied, s->block * PADDED(SIZE))
+      TAKE_OWN(copied, s->block * SIZE)
     }
     return;
   }

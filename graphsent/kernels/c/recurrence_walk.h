@@ -92,9 +92,7 @@ void recurrence_backward(const struct walk *w) { IN_TEAM(backward_by, w); }
 
 void recurrence_sizes(struct walk *w, int backward) {
   struct own s;
-  struct walk given = *w;
-  given.kept = given.workspace = NULL;
-  divide(&s, &given, 0, w->num_threads, backward);
+  divide(&s, w, 0, w->num_threads, backward);
   w->kept_size = numbers_in(&s.kept_arena);
   w->workspace_size = numbers_in(&s.work_arena);
   w->places_size = s.num_places;

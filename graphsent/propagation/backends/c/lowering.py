@@ -52,15 +52,12 @@ class Lowered:
         # Some may have been traced, but without use in the forward pass.
         self.back_values = [value for value in reached(of_gradients) if value not in known]
         used = [v for value in self.back_values for v in value.inputs() if v in known]
-        used += [v for v in of_gradients if v in known]
         used += [share.term.rows for share in self.gradients.weights]
         self.kept = self.forward.intersection(needed(used, self.forward))
         roots = [share.sums for share in self.gradients.weights]
         self.backward = _choose_arrays(self.back_values, roots, known) - known
-        self.direct: dict[Value, int] = {}
-        for number, value in whole.items():
-            if value.op not in ("product", "pack"):
-                self.direct.setdefault(value, number)
+        # Rows of products are longer, since they have room for whole panels.
+        self.direct = {value: n for n, value in whole.items() if value.op != "product"}
 
 
 def needed(values: Iterable[Value], arrays: set[Value]) -> list[Value]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from graphsent.propagation.backends.c.layout import EDGE, NODE, SOURCE, Layout
 from graphsent.propagation.recurrence.expressions import Term, Value
 
@@ -51,11 +53,10 @@ class Products:
         """Computes a product, or the gradient of its rows, for a block of rows."""
         back = value.op == "back"
         to, stride = self.layout.block(value)
-        terms: list[Term] = [value.data] if back else list(value.data)
+        terms: Sequence[Term] = [value.data] if back else value.data
         text, added = f"{{ real *to = {to};\n", 0
         if not back and any(self.layout.of_slot(term) for term in terms):
             text, added = text + self._from_pairs(value, stride), 1
-            terms.sort(key=lambda term: not self.layout.of_slot(term))
         count = "s->last_edge - s->first_edge" if value.domain == EDGE else "last - first"
         for term in terms:
             packed = self._packed(term, back=back)
