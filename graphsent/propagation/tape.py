@@ -87,8 +87,7 @@ class Buffer:
 
     @property
     def _recorded(self) -> bool:
-        has_gradient = self.values.is_floating_point() or self.values.is_complex()
-        return has_gradient and self.tape.token is not None and torch.is_grad_enabled()
+        return self.tape.token is not None and torch.is_grad_enabled()
 
     def _gradient(self) -> Tensor:
         """The gradients in this backward pass; freed when the pass ends."""

@@ -19,6 +19,7 @@ from level_cases import (
 
 from graphsent._dgl import dgl
 from graphsent.propagation.schedule.schedule import schedule_of
+from graphsent.propagation.tape import Buffer, Tape
 
 each_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 
@@ -155,6 +156,16 @@ def test_states_are_freed_with_the_results(case, backward, new_buffers):
         loss(states).backward()
     del states
     assert new_buffers() == 0
+
+
+def test_gradients_in_buffers_are_freed_after_each_backward_pass():
+    with Tape() as tape:
+        buffer = Buffer(tape, torch.zeros(3, 2))
+        buffer.write(slice(0, 1), torch.ones(1, 2, requires_grad=True))
+        rows = buffer.read(slice(0, 1))
+    for _ in range(2):
+        rows.sum().backward(retain_graph=True)
+        assert not buffer._gradients
 
 
 @each_case

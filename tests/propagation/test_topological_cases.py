@@ -55,6 +55,16 @@ def test_types_of_data(dtype, reverse):
     )
 
 
+def test_gradients_of_complex_data():
+    graph = random_graph(0)
+    z = torch.randn(graph.num_nodes(), dtype=torch.complex128, requires_grad=True)
+    graph.ndata["z"] = z
+    reduce = lambda nodes: {"z": nodes.mailbox["m"].mean(1) * nodes.data["z"]}  # noqa: E731
+    states = both(graph, lambda edges: {"m": edges.src["z"]}, reduce)
+    found = [torch.autograd.grad(each.ndata["z"].abs().sum(), z)[0] for each in states]
+    torch.testing.assert_close(*found)
+
+
 def test_boolean_data():
     graph = random_graph(1)
     graph.ndata["reached"] = torch.arange(graph.num_nodes()) == 3
