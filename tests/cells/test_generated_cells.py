@@ -60,7 +60,9 @@ def test_initial_states(name, monkeypatch):
     sizes = (graph.num_nodes(), HIDDEN_FEATS)
     initial = [torch.randn(sizes, dtype=torch.float64) for _ in cell.state_names]
     feat = torch.randn(graph.num_nodes(), IN_FEATS, dtype=torch.float64)
-    assert_same(cell, graph, feat, monkeypatch, initial_state=initial)
+    words = IndexedFeat(feat[:4], torch.randint(-1, 4, sizes[:1]))
+    for each in (feat, words):
+        assert_same(cell, graph, each, monkeypatch, initial_state=initial)
 
 
 @each_cell

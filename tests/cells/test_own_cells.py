@@ -425,6 +425,7 @@ def test_sizes_that_are_not_integers():
 def test_a_graph_without_nodes(engine):
     empty = dgl.graph(([], []))
     for cell in (Own(), cells.NaryTreeLSTM(3, 4), cells.ChildSumTreeGRU(3, 4)):
-        h = cell(empty, torch.zeros(0, 3), engine=engine)
-        assert h.shape == (0, 4)
-        assert h.dtype == torch.float32
+        for feat in (torch.zeros(0, 3), cells.IndexedFeat(FEAT, torch.empty(0, dtype=torch.int64))):
+            h = cell(empty, feat, engine=engine)
+            assert h.shape == (0, 4)
+            assert h.dtype == torch.float32

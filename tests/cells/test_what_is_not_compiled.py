@@ -12,6 +12,7 @@ import torch
 from generated_cases import needs_compiler, tree
 from traced_cell import Cell, assert_same
 
+from graphsent.cells import TreeCell
 from graphsent.propagation.backends.c import library
 from graphsent.propagation.recurrence import recurrence
 
@@ -51,6 +52,26 @@ def test_a_compiler_that_takes_too_long(monkeypatch):
     cell = type("Mine", (Cell,), {"of": lambda self, h: h * 1.2345})()
     assert cell.explain(tree(20, 3)) == ("levels", library.TOO_LONG)
     assert_same(cell)
+
+
+class InDoublePrecision(TreeCell):
+    """A cell whose projection has another dtype than its inputs."""
+
+    state_names = ("h",)
+
+    def project(self, feat):
+        return feat.double()
+
+    def start(self, x):
+        return (x,)
+
+    def combine(self, children, x):
+        return (children[0].sum(1) + x,)
+
+
+def test_a_projection_in_another_dtype():
+    cell, graph, feat = InDoublePrecision(3, 3), tree(20, 3), torch.randn(20, 3)
+    torch.testing.assert_close(cell(graph, feat), cell(graph, feat, engine="dgl"))
 
 
 class Doubled(torch.Tensor):

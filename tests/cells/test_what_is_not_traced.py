@@ -415,6 +415,17 @@ def test_a_start_that_changes_its_input(shared):
     assert torch.equal(rows, before)
 
 
+def test_leaves_with_equal_inputs_draw_random_numbers_of_their_own():
+    class Mine(Cell):
+        start = lambda self, x: (x + torch.rand_like(x),)  # noqa: E731
+        of = lambda self, h: h  # noqa: E731
+
+    cell, graph = Mine(), tree(20, 3)
+    feat = IndexedFeat(torch.randn(1, 3, dtype=torch.float64), torch.zeros(20, dtype=torch.int64))
+    leaves = cell(graph, feat)[graph.in_degrees() == 0]
+    assert len(leaves.unique(dim=0)) == len(leaves) > 1
+
+
 def test_threads_and_a_cell_that_sets_attributes():
     def of(self, h):
         self.last = h
