@@ -69,3 +69,27 @@ def test_slots_that_are_overwritten(kind):
     graph.edata["child_index"].numpy()[:] = 1
     with pytest.raises(cells.CellError, match="differ in child_index"):
         cell(graph, feat, engine="levels")
+
+
+def test_cells_with_different_numbers_of_slots():
+    """Slots are cached with the graph, for each cell its own."""
+    graph, feat = dgl.graph(([1, 2], [0, 0])), torch.randn(3, 4)
+    graph.edata["child_index"] = torch.tensor([1, 0])
+    for num_slots in (2, 3, 2):
+        cell = cells.NaryTreeLSTM(4, 3, num_slots)
+        expected = cell(graph, feat, engine="dgl")
+        torch.testing.assert_close(cell(graph, feat, engine="levels"), expected)
+
+
+@pytest.mark.parametrize("kind", [cells.NaryTreeLSTM, cells.ChildSumTreeLSTM])
+def test_second_order_gradients_after_inference_mode(kind):
+    """What is cached with a graph may be saved by autograd."""
+    graph, feat = dgl.graph(([1, 2], [0, 0])), torch.randn(3, 4, requires_grad=True)
+    graph.edata["child_index"] = torch.tensor([0, 1])
+    cell = kind(4, 3)
+    with torch.inference_mode():
+        cell(graph, feat, engine="levels")
+    h = cell(graph, feat, engine="levels")
+    (gradient,) = torch.autograd.grad(h.square().sum(), feat, create_graph=True)
+    gradient.square().sum().backward()
+    assert feat.grad.isfinite().all()

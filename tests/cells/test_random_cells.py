@@ -208,6 +208,13 @@ class Product(Latest):
         return (self.U(children[0].sum(1)),)
 
 
+class SumOfProducts(Product):
+    """Products at edges, to whose gradients all edges to a node contribute the same row."""
+
+    def combine(self, children: tuple[Tensor], x: Tensor) -> tuple[Tensor]:
+        return (torch.tanh(self.U(children[0] * x.unsqueeze(1)).sum(1)),)
+
+
 class BothParts(Overlapping):
     """Products of both parts of the state in a slot."""
 
@@ -223,7 +230,11 @@ class BothParts(Overlapping):
 
 @pytest.mark.parametrize("way", [pytest.param("compiled", marks=needs_compiler), "traced"])
 @pytest.mark.parametrize(
-    "kind", [Latest, TimesMean, LargestProduct, Overlapping, Unused, Product, BothParts]
+    "kind",
+    [
+        *(Latest, TimesMean, LargestProduct, Overlapping, Unused),
+        *(Product, SumOfProducts, BothParts),
+    ],
 )
 def test_cells_that_need_care(kind, way, monkeypatch):
     torch.manual_seed(0)
