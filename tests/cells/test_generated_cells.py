@@ -382,6 +382,17 @@ def test_autocast_runs_compiled_code_in_the_type_of_parameters(kind):
         assert torch.equal(got, exact)
 
 
+@pytest.mark.parametrize("kind", [Nary, ChildSumTreeLSTM])
+def test_autocast_without_compiled_code(kind, monkeypatch):
+    monkeypatch.setenv(SWITCH, "0")
+    cell, graph = kind(IN_FEATS, HIDDEN_FEATS), tree(30, 2)
+    feat = torch.randn(graph.num_nodes(), IN_FEATS)
+    with torch.autocast("cpu", torch.bfloat16):
+        assert cell.explain(graph).way == "traced"
+        found = cell(graph, feat)
+    torch.testing.assert_close(found.float(), cell(graph, feat), rtol=0, atol=0.05)
+
+
 @needs_compiler
 def test_a_cell_that_is_first_called_under_autocast():
     cell = AttentiveTreeLSTM(IN_FEATS, HIDDEN_FEATS)

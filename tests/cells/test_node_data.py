@@ -71,6 +71,15 @@ def test_node_data_have_the_dtype_of_the_features(dtype):
     assert found[0].dtype == dtype
 
 
+def test_autocast_widens_node_data_as_it_does_features():
+    graph, cell = tree(30, 3), Weighted(IN_FEATS, HIDDEN_FEATS)
+    graph.ndata["weight"] = torch.linspace(0, 1, 30).bfloat16()
+    feat = torch.randn(graph.num_nodes(), IN_FEATS).bfloat16()
+    with torch.autocast("cpu", torch.bfloat16):
+        found = cell(graph, feat)
+    torch.testing.assert_close(found.float(), cell(graph, feat.float()), rtol=0, atol=0.02)
+
+
 def test_missing_node_data_are_named():
     cell, graph = Weighted(IN_FEATS, HIDDEN_FEATS), tree(3, 3)
     for run in (lambda: cell(graph, torch.randn(3, IN_FEATS)), lambda: cell.explain(graph)):
