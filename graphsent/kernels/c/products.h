@@ -199,7 +199,8 @@ static void multiply_into(const real *rows, int64_t stride, int64_t num_rows, co
   }
 }
 
-// One part of the rows of sums = rows.T @ others, (num_sums, columns), summed over num_rows rows.
+// One part of the rows of sums = rows.T @ others, (num_sums, columns), summed over num_rows rows, at
+// least one unless the sums are added to what is there.
 static void multiply_transposed(struct rows rows, int64_t num_sums, struct rows others,
                                 int64_t columns, int64_t num_rows, struct sums to, real *scratch,
                                 int64_t part, int64_t parts) {
