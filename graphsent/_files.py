@@ -1,16 +1,20 @@
 """Atomic writing: readers see the old file or the complete new one, never a part of it.
 
 The new file is written beside its target, under a name that contains the process ID, and renamed to
-the target at the end. What a killed process left behind is removed by the next writer.
+the target at the end. What a killed process left behind is removed by the next writer on the same
+computer: elsewhere, nobody knows whether the process is alive.
 """
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import os
+import platform
 import re
 import shutil
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,14 +31,16 @@ __all__ = [
     "recover",
     "sha256",
     "sha256_of",
+    "this_process",
     "with_sha256",
     "write_atomically",
     "write_json",
 ]
 
+_PROCESS = r"(?P<process>[0-9]{1,18})(?:@(?P<computer>[0-9a-f]{8}))?"
 _LEFTOVERS = (
-    re.compile(r"\.(?P<process>[0-9]{1,18})-(?P<name>.+)"),
-    re.compile(r"\.(?P<name>.+)\.(?P<process>[0-9]{1,18})\.(?:new|old)"),  # of a directory
+    re.compile(rf"\.{_PROCESS}-(?P<name>.+)"),
+    re.compile(rf"\.(?P<name>.+)\.{_PROCESS}\.(?:new|old)"),  # of a directory
 )
 _CHUNK_BYTES = 1 << 20
 
@@ -60,7 +66,7 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
             yield path
         return
     path = Path(os.path.realpath(path)) if path.is_symlink() else path
-    temporary = path.with_name(f".{os.getpid()}-{path.name}")
+    temporary = path.with_name(f".{this_process()}-{path.name}")
     with named(path, temporary):
         path.parent.mkdir(parents=True, exist_ok=True)
         recover(path)
@@ -88,8 +94,25 @@ def escaped(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def leftovers(directory: Path, name: str) -> Iterator[tuple[Path, int]]:
+def this_process() -> str:
+    """Identifies this process among those of all computers that share a file system."""
+    return f"{os.getpid()}@{_computer()}"
+
+
+@functools.cache
+def _computer() -> str:
+    """Identifies the computer, or the container on it, within which process IDs are unique."""
+    try:
+        namespace = os.readlink("/proc/self/ns/pid")
+    except OSError:  # not on Linux
+        namespace = ""
+    return f"{zlib.crc32(f'{platform.node()} {namespace}'.encode()):08x}"
+
+
+def leftovers(directory: Path, name: str) -> Iterator[tuple[Path, int | None]]:
     """Leftovers of writing ``directory / name``, each with the ID of the process that wrote it.
+
+    The ID is None for a process of another computer.
 
     Args:
         directory: A directory, which need not exist.
@@ -101,7 +124,8 @@ def leftovers(directory: Path, name: str) -> Iterator[tuple[Path, int]]:
         for pattern in _LEFTOVERS:
             match = pattern.fullmatch(entry)
             if match and match["name"] == name:
-                yield directory / entry, int(match["process"])
+                is_here = match["computer"] in (None, _computer())
+                yield directory / entry, int(match["process"]) if is_here else None
 
 
 def recover(path: Path, *, alone: bool = False) -> None:
@@ -110,10 +134,11 @@ def recover(path: Path, *, alone: bool = False) -> None:
     Args:
         path: A file or directory that was being written.
         alone: Whether no other process can be writing it now; otherwise, leftovers of processes
-            that may be alive are kept.
+            that may be alive, which includes all of other computers, are kept.
     """
     for leftover, process in leftovers(path.parent, path.name):
-        if not (alone or process == os.getpid() or _is_dead(process)):
+        is_gone = process is not None and (process == os.getpid() or _is_dead(process))
+        if not (alone or is_gone):
             continue
         if not leftover.is_dir():
             leftover.unlink(missing_ok=True)

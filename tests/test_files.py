@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from graphsent._files import atomic_path, write_json
+from graphsent._files import atomic_path, leftovers, recover, write_json
 
 
 def test_the_file_appears_with_its_parents_when_the_block_ends(tmp_path):
@@ -79,3 +79,28 @@ def test_json_keeps_characters_and_the_bytes_of_paths_that_are_no_text(tmp_path)
     text = (tmp_path / "file.json").read_text(encoding="utf-8")
     assert content["word"] in text
     assert os.fsencode(json.loads(text)["path"]) == b"caf\xe9"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="processes that are gone")
+@pytest.mark.parametrize("name", [".{}-file", ".file.{}.new"])
+def test_leftovers_of_another_computer_are_kept_unless_nobody_else_writes(tmp_path, name):
+    path = tmp_path / "file"
+    (tmp_path / name.format("123456789@00000000")).touch()  # alive there, as far as we know
+    (tmp_path / name.format("123456789")).touch()
+    recover(path)
+    assert [process for _, process in leftovers(tmp_path, "file")] == [None]
+    recover(path, alone=True)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_containers_with_the_same_process_id_write_to_files_of_different_names(
+    tmp_path, monkeypatch
+):
+    path = tmp_path / "file"
+    with atomic_path(path) as first:
+        first.write_text("first")
+        monkeypatch.setattr("graphsent._files._computer", lambda: "00000000")
+        with atomic_path(path) as second:
+            second.write_text("second")
+        assert path.read_text() == "second"
+    assert path.read_text() == "first"

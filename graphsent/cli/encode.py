@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 import zipfile
 from collections.abc import Callable, Iterator
@@ -13,7 +12,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from graphsent._files import atomic_path
+from graphsent._files import atomic_path, this_process
 from graphsent.cli.on_ray import run_on_ray
 from graphsent.cli.outputs import text_stream
 from graphsent.cli.request import Request, check_out, load_requested, request_of
@@ -83,7 +82,7 @@ def _output(path: str | None, width: int) -> Iterator[Add]:
 
     with atomic_path(path) as temporary:
         # Both names are patterns that the cleanup after a killed process recognizes.
-        rows_beside = temporary.with_name(f".{Path(path).name}.{os.getpid()}.new")
+        rows_beside = temporary.with_name(f".{Path(path).name}.{this_process()}.new")
         array = temporary if suffix == ".npy" else rows_beside
         try:
             with array.open("wb") as file:

@@ -296,8 +296,9 @@ def load_model(
         return load_pretrained(path, encoder, model_class)
     run = RunDirectory(path)
     run.check_single()
-    with suppress(OSError):
-        recover(run.model)
+    if not run.model.exists():
+        with suppress(OSError):
+            recover(run.model)
     if os.path.isfile(run.config) and not run.model.is_dir():
         raise TrainingError(
             f"{run.path} has no model yet: no epoch is complete; continue with --resume {run.path}"

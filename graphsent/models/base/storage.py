@@ -21,7 +21,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 
 import graphsent
-from graphsent._files import named, recover, sha256, write_json
+from graphsent._files import named, recover, sha256, this_process, write_json
 from graphsent._tensor_files import save_tensors
 from graphsent.contextual import Encoder, encoder_sha256
 from graphsent.errors import DataError, ModelError
@@ -260,8 +260,8 @@ def _check_replaceable(directory: Path) -> None:
 def _replaced_directory(directory: Path) -> Iterator[Path]:
     """Yields an empty temporary directory that replaces ``directory`` if the block succeeds."""
     directory = directory.resolve()
-    temporary = directory.with_name(f".{directory.name}.{os.getpid()}.new")
-    old = directory.with_name(f".{directory.name}.{os.getpid()}.old")
+    temporary = directory.with_name(f".{directory.name}.{this_process()}.new")
+    old = directory.with_name(f".{directory.name}.{this_process()}.old")
     with named(directory, temporary):
         directory.parent.mkdir(parents=True, exist_ok=True)
         recover(directory)
