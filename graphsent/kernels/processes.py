@@ -17,6 +17,7 @@ from pathlib import Path
 from graphsent._locks import locked
 
 _PREFIX = "building-"
+_LONGEST_MESSAGE = 2000  # bytes: the first errors of a compiler cause the others
 
 
 @contextmanager
@@ -53,7 +54,7 @@ def run(command: Sequence[str], scratch: Path, longest: float) -> None:
 
     Raises:
         OSError: If it cannot be run.
-        RuntimeError: If it fails; the message contains its output.
+        RuntimeError: If it fails; the message contains the beginning of its output.
         TimeoutError: If it takes too long.
     """
     environment = {**os.environ, "TMPDIR": str(scratch)}
@@ -77,5 +78,5 @@ def run(command: Sequence[str], scratch: Path, longest: float) -> None:
             raise
         if status:
             said.seek(0)
-            text = said.read().decode(errors="replace").strip()
+            text = said.read(_LONGEST_MESSAGE).decode(errors="replace").strip()
             raise RuntimeError(f"{command[0]} ended with exit status {status}: {text}")

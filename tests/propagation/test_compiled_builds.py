@@ -367,3 +367,10 @@ def test_file_systems_without_locks(empty_cache, quick_compiler, monkeypatch):
     other.mkdir()
     assert kernels_in_use()
     assert other.exists()  # it may be working
+
+
+def test_only_the_beginning_of_a_long_output_is_in_the_message(tmp_path):
+    script = "import sys; sys.exit('the first error' + 100_000 * ', another')"
+    with pytest.raises(RuntimeError, match="exit status 1: the first error") as it:
+        compiled_builds.run((sys.executable, "-c", script), tmp_path, 60.0)
+    assert len(str(it.value)) < 3000
