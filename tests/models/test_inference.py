@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import random
+import subprocess
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -244,3 +246,24 @@ def test_lists_of_vectors_are_compared_as_arrays():
     vectors = NBoW(VOCAB, 2, 3).encode(["good film", "bad film"])
     expected = NBoW.similarity(vectors, vectors)
     assert torch.equal(NBoW.similarity(list(vectors), vectors.tolist()), expected)
+
+
+FORKED = """
+import os, signal, sys, torch, graphsent
+torch.set_num_threads(2)
+model = graphsent.load()
+sentences = 500 * ["A film of great charm, and a moving one."]
+expected = model.predict(sentences)[0].root_probability
+worker = os.fork()
+if worker == 0:
+    signal.alarm(60)
+    torch.set_num_threads(1)
+    found = model.predict(sentences)[0].root_probability
+    os._exit(int(abs(found - expected) > 1e-5))
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(worker, 0)[1]))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="threads and forks of Linux")
+def test_a_forked_worker_predicts_in_one_thread():
+    subprocess.run([sys.executable, "-c", FORKED], check=True, timeout=120)
