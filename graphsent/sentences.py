@@ -60,7 +60,7 @@ class Sentence:
     @cached_property
     def parents(self) -> np.ndarray:
         """The parent of the node: -1, as for a root."""
-        return np.array([-1])
+        return np.array([-1], np.int64)
 
     @property
     def root(self) -> int:
@@ -70,12 +70,12 @@ class Sentence:
     @cached_property
     def depths(self) -> np.ndarray:
         """The depth of the node, 0."""
-        return np.array([0])
+        return np.array([0], np.int64)
 
     @property
     def spans(self) -> np.ndarray:
         """The span of the node, all words: (1, 2) int64."""
-        return np.array([[0, len(self.words)]])
+        return np.array([[0, len(self.words)]], np.int64)
 
     @property
     def derived(self) -> dict[Hashable, Any]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -79,3 +81,26 @@ def models_dir() -> Path:
 def repository() -> Path:
     """The root of the checkout."""
     return REPOSITORY
+
+
+@pytest.fixture
+def narrow_integers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Makes arrays of integers without a dtype int32, as NumPy 1 does on Windows."""
+
+    def narrow(name: str) -> None:
+        made = getattr(np, name)
+
+        def make(*args: Any, **options: Any) -> Any:
+            array = made(*args, **options)
+            caller = sys._getframe(1).f_globals["__name__"]
+            is_given = any(
+                each is np.int64 or getattr(each, "dtype", None) == np.int64
+                for each in (*args, *options.values())
+            )
+            is_wide = array.dtype == np.int64 and not is_given
+            return array.astype(np.int32) if is_wide and caller.startswith("graphsent.") else array
+
+        monkeypatch.setattr(np, name, make)
+
+    for name in ("arange", "array", "cumsum", "full", "repeat"):
+        narrow(name)

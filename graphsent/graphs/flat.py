@@ -170,7 +170,7 @@ def joined(parts: Sequence[np.ndarray], num_rows: int) -> np.ndarray:
 def at_nodes(words: Sequence[np.ndarray], flat: FlatTrees) -> np.ndarray:
     """Scatters word indices, in sentence order, to the nodes with words; -1 at the others."""
     position = _Nodes(*flat.nodes).position
-    token = np.full(len(position), NOTHING)
+    token = np.full(len(position), NOTHING, np.int64)
     if words:
         # Nodes with words are in sentence order.
         token[position >= 0] = np.concatenate(words, dtype=np.int64)

@@ -81,7 +81,7 @@ def packed_batch(
     """
     if lengths is None:
         steps = input.transpose(0, 1) if batch_first and input.dim() == 3 else input
-        sizes = np.full(longest, size)
+        sizes = np.full(longest, size, np.int64)
         return Batch(steps.reshape(longest * size, -1), sizes, shape=(longest, size))
     lengths, order = torch.sort(lengths, descending=True)
     sizes = size - np.cumsum(np.bincount(lengths.numpy(), minlength=longest + 1))[:-1]

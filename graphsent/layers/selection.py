@@ -62,7 +62,7 @@ def by_threshold(values: Tensor, k: Tensor, width: int) -> Tensor:
         unclear = not_numbers | (np.count_nonzero(kept, axis=2) != wanted[:, :, 0])
         kept[unclear] = _kept_by_sorting(wide, k, torch.from_numpy(unclear))
         flat = np.flatnonzero(kept)
-    positions = np.full((*array.shape[:2], width), num_steps - 1)
+    positions = np.full((*array.shape[:2], width), num_steps - 1, np.int64)
     positions[np.broadcast_to(np.arange(width) < wanted, positions.shape)] = flat % num_steps
     return torch.from_numpy(positions)
 

@@ -107,7 +107,7 @@ class SequenceEncoder(nn.Module):
             _check_rows("index", index, len(feat))
         if not (ranges.is_cpu and self.cell.runs_over(feat)):
             return self._packed(feat if index is None else feat[index], ranges)
-        words = np.arange(len(feat)) if index is None else index.numpy()
+        words = np.arange(len(feat), dtype=np.int64) if index is None else index.numpy()
         directions = range(1 + self.cell.bidirectional)
         parts = [self._last_states(feat, ranges.numpy(), words, bool(d)) for d in directions]
         return torch.cat(parts, 1)

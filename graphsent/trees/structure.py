@@ -147,7 +147,8 @@ def without(parents: np.ndarray, keep: np.ndarray) -> np.ndarray:
     while (dropped := np.flatnonzero((ancestor >= 0) & ~keep[ancestor])).size:
         # Dropped nodes jump too, so that each round doubles the number of steps.
         ancestor[dropped] = ancestor[ancestor[dropped]]
-    new_row = np.append(np.cumsum(keep) - 1, NO_PARENT)  # the last entry is for row -1
+    # The last entry is for row -1.
+    new_row = np.append(np.cumsum(keep, dtype=np.int64) - 1, NO_PARENT)
     return new_row[ancestor[keep]]
 
 

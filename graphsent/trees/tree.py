@@ -166,7 +166,7 @@ class Tree(Unchanging):
     def spans(self) -> np.ndarray:
         """Half-open range of word positions below each node, (N, 2) int64."""
         ends = structure.subtree_ends(self.parents)
-        words_before = np.concatenate(([0], np.cumsum(self.num_children == 0)))
+        words_before = np.concatenate(([0], np.cumsum(self.num_children == 0, dtype=np.int64)))
         return structure.read_only(np.stack((words_before[:-1], words_before[ends]), axis=1))
 
     def __setattr__(self, name: str, value: Any) -> None:

@@ -98,9 +98,11 @@ def _inner_nodes(
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
     """The fields ``inner`` to ``trees`` of a batch of binary trees."""
     sizes = np.array([tree.num_nodes for tree in trees], np.int64)
+    tree = np.repeat(np.arange(len(trees), dtype=np.int64), sizes)
     shift = np.repeat(np.cumsum(sizes) - sizes, sizes)
     parents = np.concatenate([tree.parents for tree in trees])
-    labels = np.array([label_index.get(x, _UNKNOWN) for tree in trees for x in tree.labels])
+    numbers = [label_index.get(x, _UNKNOWN) for tree in trees for x in tree.labels]
+    labels = np.array(numbers, np.int64)
     below = np.flatnonzero(parents >= 0)
     below = below[np.argsort((parents + shift)[below], kind="stable")]
     children = below.reshape(-1, 2)  # siblings, from left to right
@@ -109,7 +111,7 @@ def _inner_nodes(
         torch.from_numpy(inner),
         torch.from_numpy(labels[inner]),
         torch.from_numpy(labels[children]),
-        torch.from_numpy(np.repeat(np.arange(len(trees)), sizes)[inner]),
+        torch.from_numpy(tree[inner]),
     )
 
 

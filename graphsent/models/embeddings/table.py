@@ -130,7 +130,7 @@ class WordEmbedding(nn.Embedding):
     def _by_occurrence(self, token: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         tokens = token.numpy()
         with_word = np.flatnonzero(tokens >= 0)
-        index = np.full(len(tokens), -1)
+        index = np.full(len(tokens), -1, np.int64)
         index[with_word] = np.arange(len(with_word))
         return torch.from_numpy(tokens[with_word]), torch.from_numpy(index)
 
@@ -145,6 +145,6 @@ class WordEmbedding(nn.Embedding):
         last[words] = occurrence
         last = last[words]
         chosen = last == occurrence
-        index = np.full(len(tokens), -1)
+        index = np.full(len(tokens), -1, np.int64)
         index[with_word] = (np.cumsum(chosen) - 1)[last]
         return torch.from_numpy(words[chosen]), torch.from_numpy(index)

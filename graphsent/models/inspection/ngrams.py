@@ -176,7 +176,7 @@ def _vectors(model: Any, windows: list[tuple[str, ...]]) -> Iterator[tuple[int, 
     device = model.output.weight.device
     for begin in range(0, len(windows), _WINDOWS_AT_ONCE):
         part = windows[begin : begin + _WINDOWS_AT_ONCE]
-        index = np.array([[model.vocab[word] for word in words] for words in part])
+        index = np.array([[model.vocab[word] for word in words] for words in part], np.int64)
         tokens = torch.from_numpy(index).to(device)
         yield begin, model.word_vectors(tokens.flatten()).unflatten(0, tokens.shape)
 

@@ -298,7 +298,7 @@ class Tracer(TorchFunctionMode):
         """The codes of columns: number of the value, and column."""
         parts = []
         for ref in refs:
-            columns = np.zeros(ref.width, np.int64) if ref.spread else np.arange(ref.width)
+            columns = np.arange(ref.width, dtype=np.int64) * (not ref.spread)
             parts.append(ref.value.number * _COLUMNS + ref.first + columns)
         return torch.from_numpy(np.concatenate(parts) if parts else np.zeros(0, np.int64))
 

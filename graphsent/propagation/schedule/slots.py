@@ -61,7 +61,7 @@ def make_slots(schedule: Schedule, count: int, edge_slots: Tensor | None = None)
     exist = slot.min(initial=0) >= 0 and slot.max(initial=0) < count and index.min(initial=0) >= 0
     if not exist or np.bincount(index).max(initial=0) > 1:
         raise ValueError(f"expected edges in different slots of each node, from 0 to {count - 1}")
-    source = np.full(schedule.num_inner * count, schedule.num_nodes)
+    source = np.full(schedule.num_inner * count, schedule.num_nodes, np.int64)
     source[index] = schedule.source.numpy()
     return Slots(count, torch.from_numpy(source))
 
