@@ -159,7 +159,8 @@ def test_example_of_the_guide_runs():
     names: dict = {}
     for block in blocks:
         exec(block, names)
-    assert names["h"].shape == (5, 32)
+    assert names["graph"].ndata["h"].shape == (5, 32)
+    assert names["h"].shape == (7, 32)
 
 
 # The order of predecessors
