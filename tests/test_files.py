@@ -4,10 +4,16 @@ import errno
 import json
 import os
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
 
 import pytest
 
 from graphsent._files import atomic_path, leftovers, recover, write_json
+from graphsent.contextual import load_encoder
+from graphsent.errors import GraphsentError
+from graphsent.tasks.data_dir import resolve_data_dir
+from graphsent.tasks.parses import resolve_parses_dir
 
 
 def test_the_file_appears_with_its_parents_when_the_block_ends(tmp_path):
@@ -104,3 +110,13 @@ def test_containers_with_the_same_process_id_write_to_files_of_different_names(
             second.write_text("second")
         assert path.read_text() == "second"
     assert path.read_text() == "first"
+
+
+@pytest.mark.parametrize(
+    "find",
+    [load_encoder, resolve_data_dir, partial(resolve_parses_dir, data_dir=Path())],
+    ids=["encoder", "data", "parses"],
+)
+def test_the_home_directory_of_an_unknown_user_is_no_directory(find):
+    with pytest.raises(GraphsentError, match="~nobody"):
+        find("~nobody-of-this-name/there")

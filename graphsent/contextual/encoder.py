@@ -120,7 +120,7 @@ def load_encoder(directory: str | os.PathLike[str], pooling: str = "mean") -> En
     """
     if pooling not in POOLINGS:
         raise ModelError(unknown("pooling", pooling, POOLINGS))
-    directory = Path(directory).expanduser().resolve()
+    directory = Path(os.path.expanduser(directory)).resolve()
     digest = encoder_sha256(directory)
     transformers = _transformers()
     try:

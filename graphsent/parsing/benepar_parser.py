@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from importlib.metadata import version
 from pathlib import Path
@@ -33,7 +34,7 @@ def load(directory: str, kind: str | None, num_threads: int | None) -> Parser:
         kind: None or ``"constituency"``.
         num_threads: Torch threads.
     """
-    path = Path(directory).expanduser().resolve()
+    path = Path(os.path.expanduser(directory)).resolve()
     name = f"benepar:{path}"
     kind = check_kind(name, ("constituency",), kind)
     weights = path / _WEIGHTS

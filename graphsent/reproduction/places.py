@@ -98,14 +98,14 @@ class Places:
         data_dir = resolve_data_dir(self.data_dir).resolve()
         places = [data_dir / _FOLDER, data_dir.parent / _FOLDER]
         if given:
-            places = [Path(given).expanduser()]
+            places = [Path(os.path.expanduser(given))]
         return _first(places, f"no directory of word vectors (--vectors-dir, or {_VECTORS})")
 
     def _encoder(self, name: str) -> str:
         given = self.encoder or os.environ.get(_ENCODER)
         if not given:
             raise DataError(f"no encoder {name!r}: set --encoder DIR or {_ENCODER}")
-        return str(_first([Path(given).expanduser()], f"no encoder {name!r}"))
+        return str(_first([Path(os.path.expanduser(given))], f"no encoder {name!r}"))
 
 
 def _first(places: Sequence[Path], otherwise: str) -> Path:

@@ -48,7 +48,7 @@ def embedded_data_dir() -> Path:
 
 
 def _existing(path: str | os.PathLike[str], what: str) -> Path:
-    directory = Path(path).expanduser()
+    directory = Path(os.path.expanduser(path))
     if not directory.is_dir():
         raise DataError(f"{what} is not a directory: {directory}")
     return directory

@@ -55,7 +55,7 @@ def download(
     if task not in SOURCES:
         raise DataError(unknown("task", task, sorted(SOURCES)))
     directory = Path(data_dir).expanduser()
-    if from_dir is not None and not Path(from_dir).expanduser().is_dir():
+    if from_dir is not None and not Path(os.path.expanduser(from_dir)).is_dir():
         raise DataError(f"the directory to copy from is not a directory: {from_dir}")
     found: list[Path] = []
     for source in SOURCES[task]:
@@ -65,7 +65,7 @@ def download(
             for path in paths.values():
                 echo(f"{path}: already there")
         elif from_dir is not None:
-            paths |= _copy(source, wanted, Path(from_dir).expanduser(), directory, echo)
+            paths |= _copy(source, wanted, Path(os.path.expanduser(from_dir)), directory, echo)
         else:
             echo(f"{source.url} ({source.terms})")
             _download(source, wanted, directory, progress=progress, echo=echo)

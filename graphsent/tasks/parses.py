@@ -41,7 +41,7 @@ def resolve_parses_dir(parses_dir: str | os.PathLike[str] | None, data_dir: Path
     """
     given = parses_dir if parses_dir is not None else os.environ.get(_VARIABLE)
     if given:
-        directory = Path(given).expanduser()
+        directory = Path(os.path.expanduser(given))
         if not directory.is_dir():
             raise DataError(f"the given parses directory is not a directory: {directory}")
         return directory

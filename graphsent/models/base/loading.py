@@ -210,7 +210,7 @@ def _find_encoder(
                 f"{model}: its encoder was fine-tuned and is saved with it: no other can be used"
             )
         return load_encoder(Path(model) / ENCODER_DIRECTORY, contextual.pooling)
-    directory = Path(given or contextual.directory).expanduser()
+    directory = Path(os.path.expanduser(given or contextual.directory))
     hint = "pass its directory (--encoder DIR)"
     if not os.path.isdir(directory):
         raise ModelError(f"{model}: the encoder of the model is not in {directory}: {hint}")
