@@ -65,12 +65,14 @@ def word_ranges(graph: dgl.DGLGraph) -> tuple[torch.Tensor, torch.Tensor]:
     owners = torch.nonzero(position >= 0).squeeze(1)
     words_per_tree = torch.bincount(tree[owners], minlength=len(nodes_per_tree))
     first_word = (torch.cumsum(words_per_tree, 0) - words_per_tree)[tree]
-    ranges = node_data(graph, fields.SPAN) + first_word[:, None]
+    span = node_data(graph, fields.SPAN)
     place = first_word[owners] + position[owners]
     in_order, order = torch.sort(place)
     if not torch.equal(in_order, torch.arange(len(owners), device=owners.device)):
         raise DataError("the positions of the words are not 0, 1, 2, ... in each sentence")
-    return owners[order], ranges
+    if (span[:, 1] > words_per_tree[tree]).any():
+        raise DataError("the spans of nodes reach beyond the words of their sentence")
+    return owners[order], span + first_word[:, None]
 
 
 def range_mean(rows: torch.Tensor, ranges: torch.Tensor) -> torch.Tensor:

@@ -136,6 +136,10 @@ def test_wrong_rows_and_missing_words_are_rejected():
     part = dgl.node_subgraph(graph, torch.nonzero(graph.ndata["position"] != 2).squeeze(1))
     with pytest.raises(DataError, match=r"are not 0, 1, 2, .* in each sentence"):
         span_mean(part, torch.zeros(part.num_nodes(), 1))
+    first = dgl.unbatch(graph)[0]
+    part = dgl.batch([dgl.remove_nodes(first, first.ndata["position"].argmax()), graph])
+    with pytest.raises(DataError, match="reach beyond the words of their sentence"):
+        span_mean(part, torch.zeros(part.num_nodes(), 1))
     with pytest.raises(DataError, match="no node data 'position'"):
         word_ranges(dgl.graph(([0], [1])))
 
