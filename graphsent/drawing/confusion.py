@@ -43,10 +43,12 @@ def draw_confusion(
         The figure.
 
     Raises:
-        DataError: ``path`` has another suffix, ``dpi`` is not positive, or the matrix does not have
-            one row and one column per name.
+        DataError: ``path`` has another suffix, ``dpi`` is not positive, there are no names, or the
+            matrix does not have one row and one column per name.
         ImportError: matplotlib is not installed.
     """
+    if not names:
+        raise DataError("expected the names of at least one class, got none")
     if {len(confusion), *map(len, confusion)} - {len(names)}:
         raise DataError(f"expected {len(names)} rows of {len(names)} counts, one per name")
     shown = [name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…" for name in names]

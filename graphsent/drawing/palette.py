@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from graphsent.errors import DataError
 
 _ANCHORS = ("#ca0020", "#f4a582", "#f7f7f7", "#92c5de", "#0571b0")
@@ -62,13 +64,16 @@ def class_colors(
         if not shown or any(label not in _digits(_DEFAULT_CLASSES) for label in shown):
             return ()
         classes = _DEFAULT_CLASSES
-    count = classes if isinstance(classes, int) else len(classes)
+    if isinstance(classes, int | np.integer):
+        count = int(classes)
+        names = _NAMES.get(count, ("",) * count)
+    else:
+        count, names = len(classes), tuple(classes)
     if count < 2:
         raise DataError(f"classes: expected at least 2, got {classes!r}")
     for label in shown:
         if label not in _digits(count):
             raise DataError(f"label {label!r} is not a class: expected 0 to {count - 1}")
-    names = _NAMES.get(count, ("",) * count) if isinstance(classes, int) else tuple(classes)
     if ordered_classes:
         fills = [_interpolate(index / (count - 1)) for index in range(count)]
     else:

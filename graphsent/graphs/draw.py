@@ -14,8 +14,9 @@ from graphsent.drawing.palette import class_colors
 from graphsent.drawing.pictures import file_format_of, import_canvas
 from graphsent.errors import DataError
 from graphsent.graphs.constituency import constituency_graph
-from graphsent.graphs.convert import to_networkx
+from graphsent.graphs.convert import select, to_networkx
 from graphsent.graphs.dependency import dependency_graph
+from graphsent.graphs.spans import word_ranges
 from graphsent.graphs.tree_scene import build_scene
 from graphsent.trees import DependencyTree, as_tree
 
@@ -90,8 +91,8 @@ def draw_tree(
 
     Raises:
         DataError: ``labels``, ``gold``, ``probabilities``, ``edge_weights``, ``classes``, ``words``
-            or ``vocab`` do not fit the tree; ``direction`` is unknown or given for a graph; ``dpi``
-            is not positive; or ``path`` has another suffix.
+            or ``vocab`` do not fit the tree; words of a graph's tree are missing; ``direction`` is
+            unknown or given for a graph; ``dpi`` is not positive; or ``path`` has another suffix.
         TreeError: The tree is malformed.
         ImportError: matplotlib is not installed.
     """
@@ -103,6 +104,8 @@ def draw_tree(
             raise DataError("direction: expected None for a graph, whose edges have a direction")
         digraph = _in_direction(tree, direction)
     else:
+        if is_graph:
+            word_ranges(select(tree, index))  # checks that no words are missing
         digraph = to_networkx(tree, words=words, vocab=vocab, index=index)
 
     def own(values: Any, what: str) -> list[Any]:
@@ -138,6 +141,7 @@ def _own_part(values: Any, tree: Any, index: int, unit: str) -> list[Any]:
     values = values.tolist() if isinstance(values, torch.Tensor | np.ndarray) else list(values)
     if any(np.ndim(value) for value in values):
         raise DataError(f"expected one value per {unit[:-1]}, got several: {values[0]!r:.40}")
+    values = [value.item() if isinstance(value, torch.Tensor) else value for value in values]
     if not isinstance(tree, dgl.DGLGraph):
         return values
     counts = tree.batch_num_nodes() if unit == "nodes" else tree.batch_num_edges()

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from pictures import assert_no_overlap, texts
 from strategies import chain_tree, dependency_trees, random_dependency_tree, random_tree, trees
 
+from graphsent._dgl import dgl
 from graphsent.errors import DataError
 from graphsent.graphs import (
     constituency_batch,
@@ -141,6 +142,14 @@ def test_labels_can_be_replaced():
     assert sorted(shown) == ["1"] * 4 + ["word 0", "word 1", "word 2"]
     shown = texts(draw_tree(tree(), labels=["S", None, "", "B", np.int64(2)]))
     assert sorted(shown) == ["2", "B", "S", "a", "film", "lovely"]
+    assert "0" in texts(draw_tree(tree(), labels=[torch.tensor(0)] * 5, classes=np.int64(2)))
+
+
+@pytest.mark.parametrize("node", [1, 3, 4])
+def test_a_graph_without_some_of_its_words_is_rejected(node):
+    graph = dgl.remove_nodes(constituency_graph(tree()), [node])
+    with pytest.raises(DataError, match=r"of the words|beyond the words"):
+        draw_tree(graph)
 
 
 def test_predicted_against_gold():

@@ -76,3 +76,5 @@ def test_the_picture_of_a_confusion_matrix_is_reproducible(report, tmp_path):
     for confusion in ([[1, 2]], [[1], [2]], [[1, 2], [3]]):
         with pytest.raises(DataError, match="expected 2 rows of 2 counts, one per name"):
             draw_confusion(confusion, ["a", "b"])
+    with pytest.raises(DataError, match="at least one class"):
+        draw_confusion([], [])
