@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, overload
 
 import numpy as np
@@ -98,7 +99,8 @@ class ShardedExamples(Sequence[Any]):
             return shard.block(begin, min(begin + BLOCK_SIZE, len(shard)))
         except (OSError, ValueError) as error:
             if isinstance(error, ValueError):  # so that it is written again
-                shard.path.unlink(missing_ok=True)
+                with suppress(OSError):
+                    shard.path.unlink()
             problem = getattr(error, "strerror", None) or error
             raise ShardsFailed(
                 f"cannot read {shard.path}: {problem}: was it changed or removed meanwhile? It is "

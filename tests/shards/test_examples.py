@@ -8,6 +8,8 @@ import pickle
 import random
 import tracemalloc
 import weakref
+from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -213,10 +215,14 @@ def test_memory_is_bounded(monkeypatch):
         assert len(os.listdir("/proc/self/fd")) <= num_open
 
 
-def test_shards_that_are_changed_or_removed_while_they_are_read():
+def test_shards_that_are_changed_or_removed_while_they_are_read(monkeypatch):
     read = stored(build("nbow", Vocabulary([]), {}), sentences(9, random.Random(7)))
     path = read._shards[0].path
     os.truncate(path, path.stat().st_size // 2)
+    with monkeypatch.context() as patch:  # a directory of another user
+        patch.setattr(Path, "unlink", Mock(side_effect=PermissionError))
+        with pytest.raises(ShardsFailed, match=r"000000.safetensors: .*truncated"):
+            read[3]
     with pytest.raises(ShardsFailed, match=r"000000.safetensors: .*truncated.* restarted"):
         read[3]
     for each in path.parent.iterdir():
