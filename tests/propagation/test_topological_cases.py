@@ -138,6 +138,29 @@ def test_functions_that_modify_their_arguments():
     assert torch.equal(ours.ndata["x"], graph.ndata["x"])
 
 
+def test_reduce_functions_that_modify_their_mailbox():
+    graph = random_graph(3)
+    x = graph.ndata["x"].requires_grad_()
+
+    def message(edges):
+        states = torch.tanh(edges.src["h"])
+        return {"m": states, "n": states}
+
+    def reduce(nodes):
+        messages = nodes.mailbox["m"]
+        messages += 1
+        return {"h": messages.sum(1) + nodes.mailbox["n"].sum(1)}
+
+    graph.ndata["h"] = 2 * x
+    ours, theirs = both(graph, message, reduce)
+    assert_same_data(ours, theirs)
+    gradients = [
+        torch.autograd.grad(each.ndata["h"].sum(), x, retain_graph=True)[0]
+        for each in (ours, theirs)
+    ]
+    torch.testing.assert_close(*gradients)
+
+
 def test_local_scope():
     graph, module = random_graph(6), Functions()
     h = graph.ndata["h"]

@@ -77,6 +77,8 @@ class Traversal:
             if builtin:
                 results.append(reduced_by(reduce_func, mailbox, len(level.buckets) > 1))
             elif bucket.degree:
+                # As in DGL, the function may change its mailbox in place.
+                mailbox = {name: values.clone() for name, values in mailbox.items()}
                 data = self._node_rows(slice(bucket.start, bucket.end))
                 reduced = reduce_func(self._node_batch(bucket, data, mailbox))
                 results.append(_checked(reduced, "reduce", count))
