@@ -121,7 +121,7 @@ def collapse_unary(
 
     Raises:
         DataError: ``keep`` is unknown.
-        TreeError: A label to be joined contains the separator.
+        TreeError: Joined labels could not be split again: one contains the separator.
     """
     if keep not in ("top", "join"):
         raise DataError(unknown("keep", keep, ("top", "join")))
@@ -134,12 +134,10 @@ def collapse_unary(
     starts = np.flatnonzero(~only_child)
     last = np.append(starts[1:], tree.num_nodes) - 1
     labels, tokens = list(tree.labels), list(tree.tokens)
-    if keep == "join":
-        _refuse_in_labels(tree.labels, separator)
     for start, end in zip(starts.tolist(), last.tolist(), strict=True):
         tokens[start] = tree.tokens[end]
         if keep == "join":
-            labels[start] = separator.join(tree.labels[start : end + 1])
+            labels[start] = _joined(tree.labels[start : end + 1], separator)
     return select_nodes(tree, ~only_child, labels, tokens)
 
 
@@ -164,13 +162,15 @@ def expand_unary(tree: TreeLike, separator: str = "+") -> Tree:
     return Tree((label for chain in chains for label in chain), tokens, parents)
 
 
-def _refuse_in_labels(labels: Sequence[str], separator: str) -> None:
-    for label in labels:
-        if separator in label:
-            raise InvalidStructure(
-                f"label {label!r} contains the separator {separator!r} of joined labels: "
-                "expected another separator"
-            )
+def _joined(labels: Sequence[str], separator: str) -> str:
+    """The labels of a chain, joined by a separator at which they can be split again."""
+    joined = separator.join(labels)
+    if not separator or joined.split(separator) != [*labels]:
+        raise InvalidStructure(
+            f"label {joined!r} contains the separator {separator!r} elsewhere than between joined "
+            "labels: expected another separator"
+        )
+    return joined
 
 
 def select_nodes(

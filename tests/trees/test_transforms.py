@@ -76,6 +76,9 @@ def test_collapse_rejects():
         collapse_unary(tree, "bottom")
     with pytest.raises(TreeError, match=r"label 'A\+B' contains the separator '\+'"):
         collapse_unary(tree, "join")
+    for separator in ("++", ""):  # of A+++B, the parts could also be A and +B
+        with pytest.raises(TreeError, match="expected another separator"):
+            collapse_unary("(A+ (B a))", "join", separator=separator)
     assert collapse_unary(tree) == tree
 
 
