@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from graphsent._dgl import dgl
 from graphsent.cells import IndexedFeat
+from graphsent.graphs import batch
 
 SIZES = 3, 4
 _SMALL = 12  # number of nodes below which graphs are used for finite differences
@@ -62,13 +63,13 @@ class Case:
     @property
     def batch(self) -> dgl.DGLGraph:
         """A batch of all graphs."""
-        return dgl.batch(list(self.graphs.values()))
+        return batch(list(self.graphs.values()))
 
     @property
     def small(self) -> dgl.DGLGraph:
         """A batch of the small graphs, or the smallest one."""
         by_size = sorted(self.graphs.values(), key=lambda graph: graph.num_nodes())
-        return dgl.batch([graph for graph in by_size if graph.num_nodes() < _SMALL] or by_size[:1])
+        return batch([graph for graph in by_size if graph.num_nodes() < _SMALL] or by_size[:1])
 
     def feat(self, graph: dgl.DGLGraph) -> Tensor:
         """Random features of all nodes, (num_nodes, in_feats) float64."""

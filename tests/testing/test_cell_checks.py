@@ -7,7 +7,8 @@ import torch
 from torch import nn
 
 from graphsent._dgl import dgl
-from graphsent.cells import SlottedCell, TreeCell
+from graphsent.cells import ChildSumTreeLSTM, SlottedCell, TreeCell
+from graphsent.graphs import constituency_graph
 from graphsent.testing import cell_checks, check_cell
 
 
@@ -293,6 +294,12 @@ def test_user_defined_graphs():
     check_cell(Sum, graphs={"long chain": chain})
     with pytest.raises(ValueError, match="expected at least one graph"):
         cell_checks(Sum, graphs={"empty": dgl.graph(([], []))})
+
+
+def test_graphs_of_int32():
+    graph = constituency_graph("(3 (2 a) (3 (3 lovely) (2 film)))")
+    check, *_ = cell_checks(ChildSumTreeLSTM, graphs={"tree": graph.int()})
+    check()
 
 
 def test_what_is_checked_depends_on_the_cell():
