@@ -165,6 +165,15 @@ def test_columns_by_number_mean_that_there_is_no_header(write):
     assert found(path, **options) == [(1, "0", "bad"), (2, "4", "good")]
 
 
+def test_numbers_in_the_first_example_are_no_names_of_columns(write):
+    path = write("a.csv", "1,a bad film\n0,a good film\n")
+    rows = [(1, "1", "a bad film"), (2, "0", "a good film")]
+    assert found(path, label_column="1", text_columns=("2",)) == rows
+    assert found(path, label_column="1") == rows
+    header = write("b.csv", "2,1\npos,good\n")
+    assert found(header, label_column="2", text_columns=("1",)) == [(2, "pos", "good")]
+
+
 @pytest.mark.parametrize(
     ("name", "text", "options", "message"),
     [

@@ -60,8 +60,8 @@ def find_columns(
     Args:
         first: The cells of the first row.
         text_columns: Names of the text columns, one or two; by default, common names are looked
-            for. A number that is not a name counts columns from 1; if only such numbers are given,
-            the table has no header.
+            for. A number that is not a name counts columns from 1. If only numbers are given, the
+            table has no header, unless they all are names.
         label_column: As ``text_columns``, for the label column.
         where: File and line, for errors.
         may_lack_header: Whether a first row of two cells without common names is an example,
@@ -75,8 +75,12 @@ def find_columns(
     """
     names = tuple(name.strip() for name in first)
     given = (*text_columns, *([label_column] if label_column else ()))
-    positions = {name: _find(name, names, where) for name in given}
-    if given and not any(name in names or name.lower() in _lower(names) for name in given):
+    # Examples may hold numbers, too, such as labels; a header of numbers has no cell with a space.
+    by_number = all(_is_number(name, names) for name in given) and (
+        not set(given) <= set(names) or any(" " in name for name in names)
+    )
+    if given and by_number:
+        positions = {name: int(name) - 1 for name in given}
         chosen = [names[place].lower() for place in positions.values()]
         if all(cell in _USUAL for cell in chosen):
             raise DataError(
@@ -86,6 +90,7 @@ def find_columns(
         names = tuple(map(str, range(1, len(names) + 1)))
         has_header = False
     else:
+        positions = {name: _find(name, names, where) for name in given}
         usual_label, usual_texts = _usual_label(names), _usual_texts(names)
         has_text = bool(usual_texts) and " " not in names[-1]
         usual = (usual_label is not None and bool(usual_texts)) or (has_text and not with_label)
@@ -125,11 +130,15 @@ def _find(name: str, names: Sequence[str], where: str) -> int:
             raise DataError(f"{where}: the column {name!r} occurs {known.count(wanted)} times")
         if wanted in known:
             return known.index(wanted)
-    if name.isascii() and name.isdigit() and 1 <= int(name) <= len(names):
+    if _is_number(name, names):
         return int(name) - 1
     raise DataError(
         f"{where}: no column {name!r}: expected one of {_listed(names)}{nearest(name, names)}"
     )
+
+
+def _is_number(name: str, names: Sequence[str]) -> bool:
+    return name.isascii() and name.isdigit() and 1 <= int(name) <= len(names)
 
 
 def _other_label(names: Sequence[str], texts: Sequence[int], where: str) -> int:
