@@ -13,11 +13,13 @@ import re
 import sys
 import traceback
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import graphsent
 from graphsent._names import nearest
 from graphsent.cli.statuses import BROKEN_PIPE, EXPLANATION, USAGE, in_one_line, outcome
+from graphsent.errors import FailedError
 
 __all__ = ["COMMANDS", "main"]
 
@@ -91,10 +93,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         if status > USAGE and sys.stderr.isatty():  # the terminal shows ^C on the same line
             print(file=sys.stderr)
         print(f"graphsent {command}".rstrip() + f": {in_one_line(message)}", file=sys.stderr)
-        if argv is None and isinstance(error, KeyboardInterrupt):
-            # Python would die from the signal if a library had caught the interrupt first.
-            sys.stdout.flush()
-            sys.stderr.flush()
+        if argv is None and isinstance(error, KeyboardInterrupt | FailedError):
+            # Python would die from the signal if a library had caught the interrupt first, and
+            # without another process of a run, torch may wait forever to free what trained.
+            for stream in (sys.stdout, sys.stderr):
+                with suppress(OSError):
+                    stream.flush()
             os._exit(status)
         return status
     return 0

@@ -234,6 +234,34 @@ def test_an_early_ctrl_c_is_one_line(toy_data, tmp_path, seconds):
     assert err.startswith("graphsent train: interrupted")
 
 
+_FAILS = """
+import sys, time
+from graphsent import cli
+from graphsent.errors import FailedError
+
+class Group:
+    def __del__(self):
+        time.sleep(600)
+
+def fail(*_):
+    group = Group()
+    raise FailedError("another process has ended")
+
+cli._run = fail
+print("epoch 1")
+sys.exit(cli.main())
+"""
+
+
+def test_a_failed_command_ends_even_if_what_it_used_cannot_be_freed():
+    """As torch's process group without one of its processes."""
+    result = subprocess.run(
+        [sys.executable, "-c", _FAILS, "train"], capture_output=True, text=True, timeout=60
+    )
+    assert (result.returncode, result.stdout) == (statuses.FAILED, "epoch 1\n")
+    assert result.stderr == "graphsent train: another process has ended\n"
+
+
 @posix
 @pytest.mark.parametrize("size", [100, 2000])
 def test_files_beyond_the_size_limit(toy_data, tmp_path, size):
