@@ -103,8 +103,8 @@ def cell_checks(
         initial_state: Whether the cell takes initial states; by default, a
             :class:`~graphsent.cells.TreeCell` does unless its ``no_initial_state`` says otherwise.
         sizes: ``in_feats`` and ``hidden_feats`` of the cells that are built, by default 3 and 4.
-            With large ones, such as 32, finite differences take minutes, and rounding errors in
-            bfloat16 may grow beyond what the checks allow.
+            Where states grow from level to level, rounding errors of large cells, and over dense
+            graphs, may exceed what the checks allow.
 
     Raises:
         ValueError: No graph has nodes.
