@@ -97,6 +97,9 @@ class Helper:
     def scaled(self, h):
         return self.factor * FACTOR * h
 
+    def twice(self, h):
+        return 2 * self.scaled(h)
+
     __call__ = scaled
 
 
@@ -121,8 +124,8 @@ class Cell(traced_cell.Cell):
         self.lists = SimpleNamespace(within=[SimpleNamespace(factor=1.0)])
         self.shared, self.slotted, self.last = Shared(), Slotted(), deque([1.0], 1)
         self.helper, self.functions = Helper(), [lambda h: FACTOR * h]
-        self.scaled, self.partial = self.helper.scaled, partial(lambda k, h: k * FACTOR * h, 2.0)
-        self.mode, self.items = Mode.PLUS, Items()
+        self.scaled, self.partial = Helper().scaled, partial(lambda k, h: k * FACTOR * h, 2.0)
+        self.mode, self.items, self.called = Mode.PLUS, Items(), Helper().twice
         self.twice, self.array, self.long = Twice(), array("d", [1.0]), [0] * 2000
         inner = SimpleNamespace(b=SimpleNamespace(c=SimpleNamespace(factor=1.0, all=[])))
         self.deep = (SimpleNamespace(a=inner),)
@@ -132,13 +135,22 @@ class Cell(traced_cell.Cell):
             self.dictionaries = {1: self.dictionaries}
 
 
+def cell_of(function):
+    """A cell with this function, and no attributes that it does not read: they read FACTOR, too."""
+    cell = type("Mine", (Cell,), {"of": function})()
+    more = vars(cell).keys() - vars(traced_cell.Cell()).keys()
+    for name in more - set(function.__code__.co_names):
+        delattr(cell, name)
+    return cell
+
+
 def set_global(cell):
     global FACTOR
     FACTOR += 1
 
 
 def set_forward(cell):
-    Twice.forward = lambda self, h: 3 * h
+    Twice.before, Twice.forward = Twice.forward, lambda self, h: 3 * h  # a patch keeps the former
 
 
 def set_free(cell):
@@ -205,6 +217,7 @@ class Items:
 
 
 FORMULA, ITEMS = Formula(1.0), Items()
+HOLDER = SimpleNamespace(function=lambda h: FACTOR * h, within=[SimpleNamespace(part=Helper())])
 FUNCTIONS = {"all": ({"scaled": Formula.scaled},)}
 CONTEXT: ContextVar[float] = ContextVar("factor", default=1.0)
 
@@ -222,7 +235,14 @@ class Temperature(nn.Module):
         return self.factor * h
 
 
-TEMPERATURE = Temperature()
+class Scaling(nn.Module):
+    """A module that reads a variable."""
+
+    def forward(self, h):
+        return FACTOR * h
+
+
+TEMPERATURE, NETWORK = Temperature(), nn.Sequential(Scaling())
 HIDDEN = Temperature()  # which no cell refers to
 REFERENCE, READ_ONLY = weakref.ref(HIDDEN), MappingProxyType(vars(HIDDEN))
 SHARED, VIEW = multiprocessing.Value("d", 1.0, lock=False), memoryview(array("d", [1.0]))
@@ -270,6 +290,9 @@ CHANGES = {
     "static method": (lambda s, h: Formula.scaled(h), set_global),
     "class method": (lambda s, h: Formula.scaled_by_class(h), set_global),
     "function in a container": (lambda s, h: FUNCTIONS["all"][0]["scaled"](h), set_global),
+    "function in an object": (lambda s, h: HOLDER.function(h), set_global),
+    "object in objects that is called": (lambda s, h: HOLDER.within[0].part(h), set_global),
+    "module in a module": (lambda s, h: NETWORK(h), set_global),
     "operator of a new object": (lambda s, h: Formula(h) * 2.0, set_global),
     "operator of a global object": (lambda s, h: ITEMS[2.0] * h, set_global),
     "operator of an attribute": (lambda s, h: s.items[2.0] * h, set_global),
@@ -335,7 +358,8 @@ CHANGES = {
     "enumeration": (lambda s, h: s.mode.value * h, lambda c: setattr(c, "mode", Mode.MINUS)),
     "functions": (lambda s, h: s.functions[0](h), set_global),
     "method of an object": (lambda s, h: s.helper.scaled(h), set_global),
-    "bound method": (lambda s, h: s.scaled(h), lambda c: setattr(c.helper, "factor", 3.0)),
+    "bound method": (lambda s, h: s.scaled(h), lambda c: setattr(c.scaled.__self__, "factor", 3.0)),
+    "method that a bound method calls": (lambda s, h: s.called(h), set_global),
     "object that is called": (lambda s, h: s.helper(h), set_global),
     "partial": (lambda s, h: s.partial(h), set_global),
     "forward of a class": (lambda s, h: s.twice(h), set_forward),
@@ -359,7 +383,7 @@ CHANGES = {
 def test_changes_after_which_a_cell_is_traced_again(name, monkeypatch):
     monkeypatch.setenv("GRAPHSENT_TEST", "a")
     of, change = CHANGES[name]
-    cell = type("Mine", (Cell,), {"of": of})()
+    cell = cell_of(of)
     assert cell.explain(tree(20, 3)).way == "compiled"
     assert_same(cell)
     change(cell)

@@ -347,12 +347,15 @@ def _is_of_library(module: Any) -> bool:
 
 
 def _called_in(value: Any, names: set[str], depth: int = 3) -> Iterator[Any]:
-    """What code with these names may call in a value: itself, its items, methods, operators."""
+    """What code with these names may call in a value: itself, its parts, methods, operators."""
     yield value
     if isinstance(value, _CONTAINERS):
         for part in contents(value) if depth and len(value) <= _LONG else ():
             yield from _called_in(part, names, depth - 1)
     elif not isinstance(value, (*_PLAIN, FunctionType, ModuleType, Tensor)):
+        for name, part in _held(value).items() if depth else ():
+            if name in names or name == "_modules":
+                yield from _called_in(part, names, depth - 1)
         is_class = isinstance(value, type)
         for kind in (value if is_class else type(value)).__mro__:
             for name, part in [] if _is_of_library(kind.__module__) else [*vars(kind).items()]:
