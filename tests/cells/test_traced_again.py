@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import sys
 import weakref
 from array import array
 from collections import deque
@@ -14,6 +15,7 @@ from functools import partial, wraps
 from types import MappingProxyType, ModuleType, SimpleNamespace
 from typing import ClassVar
 
+import numpy as np
 import pytest
 import torch
 import traced_cell
@@ -26,6 +28,7 @@ from graphsent.propagation.recurrence.modules import recurrence_of
 FACTOR = 1.0
 SETTINGS = ModuleType("settings")
 SETTINGS.within = SimpleNamespace(factor=1.0)
+SETTINGS.SETTINGS = SETTINGS  # modules may import each other
 
 
 class Shared:
@@ -127,6 +130,7 @@ class Cell(traced_cell.Cell):
         self.scaled, self.partial = Helper().scaled, partial(lambda k, h: k * FACTOR * h, 2.0)
         self.mode, self.items, self.called = Mode.PLUS, Items(), Helper().twice
         self.twice, self.array, self.long = Twice(), array("d", [1.0]), [0] * 2000
+        self.numpy, self.by_first = np.ones(2), partial(lambda k, h: k[0] * h, [1.0])
         inner = SimpleNamespace(b=SimpleNamespace(c=SimpleNamespace(factor=1.0, all=[])))
         self.deep = (SimpleNamespace(a=inner),)
         inner.b.c.all += [inner, self.deep, self.deep]  # which refer to each other
@@ -150,7 +154,11 @@ def set_global(cell):
 
 
 def set_forward(cell):
-    Twice.before, Twice.forward = Twice.forward, lambda self, h: 3 * h  # a patch keeps the former
+    Twice.forward = lambda self, h: 3 * h
+
+
+def patch_forward(cell):
+    Twice.before, Twice.forward = Twice.forward, lambda self, h: 4 * h
 
 
 def set_free(cell):
@@ -181,20 +189,24 @@ class SlottedComputed:
         return self.func(holder)
 
 
-class Formula:
-    """An object made at each call, with a method of its own class."""
-
-    by_fget = Computed("fget", lambda self: FACTOR)
-    by_func = Computed("func", lambda self: FACTOR)
-    by_inner = Computed("__func__", lambda self: FACTOR)
-    by_wrapped = Computed("__wrapped__", lambda self: FACTOR)
-    by_slot = SlottedComputed(lambda self: FACTOR)
+class Product:
+    """An object made at each call, with an operator of its own."""
 
     def __init__(self, h):
         self.h = h
 
     def __mul__(self, other):
         return FACTOR * other * self.h
+
+
+class Formula:
+    """An object with methods, properties and descriptors."""
+
+    by_fget = Computed("fget", lambda self: FACTOR)
+    by_func = Computed("func", lambda self: FACTOR)
+    by_inner = Computed("__func__", lambda self: FACTOR)
+    by_wrapped = Computed("__wrapped__", lambda self: FACTOR)
+    by_slot = SlottedComputed(lambda self: FACTOR)
 
     @staticmethod
     def scaled(h):
@@ -216,9 +228,11 @@ class Items:
         return FACTOR * item
 
 
-FORMULA, ITEMS = Formula(1.0), Items()
+FORMULA, ITEMS = Formula(), Items()
 HOLDER = SimpleNamespace(function=lambda h: FACTOR * h, within=[SimpleNamespace(part=Helper())])
+HOLDER.within.append(HOLDER)
 FUNCTIONS = {"all": ({"scaled": Formula.scaled},)}
+FUNCTIONS["again"] = FUNCTIONS
 CONTEXT: ContextVar[float] = ContextVar("factor", default=1.0)
 
 
@@ -251,6 +265,12 @@ Temperature.shared.append(TEMPERATURE)
 
 def closure(module):
     return lambda s, h: module(h)
+
+
+def imported(self, h):
+    import settings  # type: ignore[import-not-found]  # the test enters it
+
+    return settings.factor * h
 
 
 def set_module(cell):
@@ -293,7 +313,7 @@ CHANGES = {
     "function in an object": (lambda s, h: HOLDER.function(h), set_global),
     "object in objects that is called": (lambda s, h: HOLDER.within[0].part(h), set_global),
     "module in a module": (lambda s, h: NETWORK(h), set_global),
-    "operator of a new object": (lambda s, h: Formula(h) * 2.0, set_global),
+    "operator of a new object": (lambda s, h: Product(h) * 2.0, set_global),
     "operator of a global object": (lambda s, h: ITEMS[2.0] * h, set_global),
     "operator of an attribute": (lambda s, h: s.items[2.0] * h, set_global),
     "context variable": (lambda s, h: CONTEXT.get() * h, lambda c: CONTEXT.set(3.0)),
@@ -354,6 +374,8 @@ CHANGES = {
         lambda c: setattr(Numbered, "number", Numbered.number + 1),
     ),
     "slots": (lambda s, h: s.slotted.factor * h, lambda c: setattr(c.slotted, "factor", 3.0)),
+    "function within": (lambda s, h: (lambda: FACTOR * h)(), set_global),
+    "imported module": (imported, lambda c: setattr(sys.modules["settings"], "factor", 3.0)),
     "decorated function": (lambda s, h: decorated(h), set_global),
     "enumeration": (lambda s, h: s.mode.value * h, lambda c: setattr(c, "mode", Mode.MINUS)),
     "functions": (lambda s, h: s.functions[0](h), set_global),
@@ -361,9 +383,15 @@ CHANGES = {
     "bound method": (lambda s, h: s.scaled(h), lambda c: setattr(c.scaled.__self__, "factor", 3.0)),
     "method that a bound method calls": (lambda s, h: s.called(h), set_global),
     "object that is called": (lambda s, h: s.helper(h), set_global),
+    "argument of a partial": (
+        lambda s, h: s.by_first(h),
+        lambda c: c.by_first.args[0].__setitem__(0, 3.0),
+    ),
     "partial": (lambda s, h: s.partial(h), set_global),
     "forward of a class": (lambda s, h: s.twice(h), set_forward),
+    "forward of a class that a patch keeps": (lambda s, h: s.twice(h), patch_forward),
     "array": (lambda s, h: s.array[0] * h, lambda c: c.array.__setitem__(0, 3.0)),
+    "numpy array": (lambda s, h: s.numpy[0] * h, lambda c: c.numpy.__setitem__(0, 3.0)),
     "length of a long list": (lambda s, h: len(s.long) * h / 2000, lambda c: c.long.append(0)),
     "queue": (lambda s, h: s.last[0] * h, lambda c: c.last.append(3.0)),
     "default": (lambda s, h: scaled(h), lambda c: scaled.__defaults__[0].__setitem__(0, 3.0)),
@@ -382,6 +410,8 @@ CHANGES = {
 @pytest.mark.parametrize("name", CHANGES)
 def test_changes_after_which_a_cell_is_traced_again(name, monkeypatch):
     monkeypatch.setenv("GRAPHSENT_TEST", "a")
+    monkeypatch.setitem(sys.modules, "settings", ModuleType("settings"))
+    sys.modules["settings"].factor = 1.0
     of, change = CHANGES[name]
     cell = cell_of(of)
     assert cell.explain(tree(20, 3)).way == "compiled"
@@ -453,6 +483,15 @@ def test_an_object_that_is_a_key_of_itself():
     assert_same(cell)
     cell.node.links[cell.node] = 3.0
     assert_same(cell)
+
+
+def test_parameters_of_a_module_that_is_not_of_the_cell():
+    """They are not watched: what computes with them is not traced."""
+    cell = type("Mine", (Cell,), {"of": lambda self, h: h})()
+    cell.others = [nn.Linear(2, 2)]
+    traced = recurrence_of(cell, torch.float64)
+    cell.others[0].weight = nn.Parameter(torch.ones(2, 2))
+    assert recurrence_of(cell, torch.float64) is traced
 
 
 @needs_compiler

@@ -348,6 +348,7 @@ KEEPS = {
     "an object": of_cache(lambda cell: vars(cell.options)),
     "a global variable": of_cache(lambda cell: CACHE),
     "the last": of_last,
+    "a set": lambda self, h: (self.kept.add(h), h)[1],
 }
 
 
@@ -356,7 +357,7 @@ def test_tensors_that_a_cell_keeps(name):
     """What stands for a tensor during tracing does not stay in the variables of the cell."""
     cell = type("Mine", (Cell,), {"of": KEEPS[name]})()
     cell.options = SimpleNamespace()
-    cell.cache = {}
+    cell.cache, cell.kept = {}, set()
     cell.options.itself = cell.options
     assert "it changes" in cell.explain(tree(20, 3)).reason
     assert_same(cell)
@@ -534,9 +535,25 @@ def test_functions_that_read_what_refers_to_everything(of):
     assert_same(cell)
 
 
-def test_a_cell_that_refers_to_too_much_runs_level_by_level():
+def pairs(depth):
+    """Objects that refer to two others each, down to some depth."""
+    return SimpleNamespace(**{name: pairs(depth - 1) for name in "ab" if depth})
+
+
+TOO_MUCH = {
+    "parts": everything(),
+    "parts far within": [[[[[[everything()]]]]]],
+    "objects": pairs(12),
+    "large array": np.zeros(1_500_000),
+    "long list": [[number] for number in range(6000)],
+    "functions": [lambda h: h for _ in range(1100)],
+}
+
+
+@pytest.mark.parametrize("name", TOO_MUCH)
+def test_a_cell_that_refers_to_too_much_runs_level_by_level(name):
     cell = Cell()
-    cell.of, cell.held = torch.tanh, everything()
+    cell.of, cell.held = torch.tanh, TOO_MUCH[name]
     assert_same(cell)
     assert cell.explain(tree(20, 3)).reason == modules._TOO_MANY
     cell.held = None  # it is not looked at again

@@ -78,8 +78,6 @@ class _Same:
         value = self.value()
         return isinstance(other, _Same) and value is not None and value is other.value()
 
-    __hash__ = None  # type: ignore[assignment]
-
 
 class _Walked:
     """The parts of a value that have been looked at, and how many more may be."""
@@ -112,7 +110,7 @@ def fact(value: Any, walked: _Walked | None = None) -> Any:
     if isinstance(value, _PLAIN):
         return value
     walked = walked or _Walked()
-    if isinstance(value, _MANY) and (len(value) > _LONG or value is _BUILTINS):
+    if isinstance(value, _MANY) and len(value) > _LONG:
         return _Same(value), len(value)
     if isinstance(value, np.ndarray):
         walked.take(value.nbytes // _BYTES)
@@ -145,8 +143,6 @@ def fact(value: Any, walked: _Walked | None = None) -> Any:
         return fact((value.func, value.args, value.keywords), walked)
     held = _held(value)
     walked.take(len(held))
-    if not held:
-        return _Same(value)
     return _Same(value), *[(name, fact(part, walked)) for name, part in held.items()]
 
 
@@ -160,12 +156,11 @@ def _is_leaf(value: Any) -> bool:
 
 def _held(value: Any) -> dict[str, Any]:
     """The attributes of an object and its classes, by name, except methods."""
-    is_class = isinstance(value, type)
-    own = None if is_class else _own(value)
+    own, kinds = _own(value), value.__mro__ if isinstance(value, type) else ()
     if isinstance(value, nn.Module):  # a tensor that is not of the cell is not traced
         own = {name: part for name, part in vars(value).items() if name not in _TENSORS}
     held: dict[str, Any] = {}
-    for kind in reversed((*(value.__mro__ if is_class else ()), *type(value).__mro__)):
+    for kind in reversed((*kinds, *type(value).__mro__)):
         if not _is_of_library(kind.__module__):
             for name, part in vars(kind).items():
                 if not (isinstance(part, _METHODS) or name.startswith("__")):
@@ -332,8 +327,6 @@ def _function_of(value: Any) -> FunctionType | None:
     for _ in range(_LEVELS):
         if isinstance(value, FunctionType):
             return None if _is_of_library(value.__module__) else value
-        if isinstance(value, (*_OPAQUE, *_CONTAINERS)):
-            return None
         own = _own(value)  # hasattr would be true of any name for some objects
         spaces = [own if isinstance(own, dict) else {}, *map(vars, type(value).__mro__)]
         known = [name for name in _WRAPPED if any(name in space for space in spaces)]
