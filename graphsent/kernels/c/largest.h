@@ -31,21 +31,14 @@ static inline mask lower(mask a, mask b) {
 
 // The k-th largest integer of each lane, by a sorted list of the k largest so far.
 static inline mask least_of_few(const mask *order, int64_t num_steps, int64_t k, mask *list) {
-  for (int64_t j = 0; j < k; j++) list[j] = order[j];
-  for (int64_t j = 1; j < k; j++) {
-    for (int64_t i = j; i > 0; i--) {
-      const mask x = list[i];
-      list[i] = lower(list[i - 1], x);
-      list[i - 1] = higher(list[i - 1], x);
-    }
-  }
-  for (int64_t t = k; t < num_steps; t++) {
+  for (int64_t t = 0; t < num_steps; t++) {
     mask x = order[t];
-    for (int64_t j = 0; j < k; j++) {
+    for (int64_t j = 0; j < smaller(t, k); j++) {
       const mask next = lower(list[j], x);
       list[j] = higher(list[j], x);
       x = next;
     }
+    if (t < k) list[t] = x;
   }
   return list[k - 1];
 }
