@@ -115,8 +115,11 @@ class Run:
 
     def _states(self, num_results: int) -> State:
         x, alone = self._project(), self.schedule.num_levels < 2
-        shared = self._on_device(x.shared)
-        if not alone and self.compiled is not None and self._is_as_traced(self.compiled, x.inner):
+        shared, traced = self._on_device(x.shared), self.traced
+        sizes = [*x.inner.shape[0 if x.alike else 1 :]]  # others, perhaps, than when it was traced
+        as_traced = traced is not None and sizes == traced.recurrence.combine.widths[:1]
+        fits = as_traced and x.inner.dtype == self.rows.dtype
+        if not alone and self.compiled is not None and fits:
             starts = (x.leaves, *self.leaf_extra) if self.initial is None else self._start(x)
             plan, tensors = self._planned(self.compiled, x, starts, shared, num_results)
             return (run_on_gpu if self.on_gpu else run_compiled)(plan, tensors)
@@ -125,8 +128,7 @@ class Run:
             states = tuple(part.index_select(0, shared) for part in states)
         if not alone:
             same = len({part.dtype for part in (x.inner, *self.inner_extra, *states)}) == 1
-            traced, sizes = self.traced, x.inner.shape[0 if x.alike else 1 :]
-            if traced is not None and same and [*sizes] == traced.recurrence.combine.widths[:1]:
+            if traced is not None and as_traced and same:
                 traced = traced._replace(recurrence=traced.recurrence.from_states)
                 with without_autocast(self.schedule.device.type):
                     plan, tensors = self._planned(traced, x, states, None, num_results)
@@ -187,11 +189,6 @@ class Run:
         if start.hoisted or 0 not in start.gradients.inputs:
             return self._projected(rows)
         return Deferred(rows, *self.linear)
-
-    def _is_as_traced(self, traced: Found, inner: Tensor) -> bool:
-        """Whether ``project`` returns rows with the dtype of its inputs and the traced width."""
-        width = traced.recurrence.combine.widths[0]
-        return inner.dtype == self.rows.dtype and inner.dim() <= 2 and inner.shape[-1] == width
 
     def _of_no_input(self) -> Tensor:
         """The projection of zeros, (size,)."""

@@ -45,7 +45,7 @@ def run_levels(
         count = group.end - group.start
         return combine(tuple(part.unflatten(0, (count, -1)) for part in states), *rows)
 
-    return _propagate(step, schedule, start, inputs, slots, by_degree=True)
+    return _propagate(step, schedule, start, inputs, slots, by_degree=slots is None)
 
 
 def run_traced(plan: Plan, *tensors: Tensor) -> tuple[Tensor, ...]:
@@ -117,11 +117,10 @@ def _propagate(
     """Runs ``step`` over all levels, on states of predecessors by edge, or by slot.
 
     Other arguments are those of :func:`run_levels`; ``by_degree`` means that ``step`` needs nodes
-    of one in-degree, unless there are slots.
+    of one in-degree.
     """
     first = schedule.num_leaves
     num_others = schedule.num_nodes + 1 - first  # and a row of zeros, the state of empty slots
-    by_degree = by_degree and slots is None
     with Tape() as tape:
         states = [
             Buffer(tape, torch.cat((part, part.new_zeros(num_others, *part.shape[1:]))))
