@@ -100,10 +100,17 @@ class Helper:
     def scaled(self, h):
         return self.factor * FACTOR * h
 
-    def twice(self, h):
-        return 2 * self.scaled(h)
-
     __call__ = scaled
+
+
+class Steps:
+    """An object with a method that calls another one."""
+
+    def first(self, h):
+        return self.second(h)
+
+    def second(self, h):
+        return FACTOR * h
 
 
 class Twice(nn.Module):
@@ -128,9 +135,11 @@ class Cell(traced_cell.Cell):
         self.shared, self.slotted, self.last = Shared(), Slotted(), deque([1.0], 1)
         self.helper, self.functions = Helper(), [lambda h: FACTOR * h]
         self.scaled, self.partial = Helper().scaled, partial(lambda k, h: k * FACTOR * h, 2.0)
-        self.mode, self.items, self.called = Mode.PLUS, Items(), Helper().twice
+        self.mode, self.items, self.called = Mode.PLUS, Items(), Steps().first
         self.twice, self.array, self.long = Twice(), array("d", [1.0]), [0] * 2000
         self.numpy, self.by_first = np.ones(2), partial(lambda k, h: k[0] * h, [1.0])
+        self.in_partial = partial(lambda function, h: function(h), lambda h: FACTOR * h)
+        self.in_slots = Slotted(lambda h: FACTOR * h)
         inner = SimpleNamespace(b=SimpleNamespace(c=SimpleNamespace(factor=1.0, all=[])))
         self.deep = (SimpleNamespace(a=inner),)
         inner.b.c.all += [inner, self.deep, self.deep]  # which refer to each other
@@ -189,6 +198,16 @@ class SlottedComputed:
         return self.func(holder)
 
 
+class Calling:
+    """An object that calls a function."""
+
+    def __init__(self, function):
+        self.function = function
+
+    def __call__(self, h):
+        return self.function(h)
+
+
 class Product:
     """An object made at each call, with an operator of its own."""
 
@@ -231,6 +250,7 @@ class Items:
 FORMULA, ITEMS = Formula(), Items()
 HOLDER = SimpleNamespace(function=lambda h: FACTOR * h, within=[SimpleNamespace(part=Helper())])
 HOLDER.within.append(HOLDER)
+CALLING, STEPS = Calling(lambda h: FACTOR * h), Steps()
 FUNCTIONS = {"all": ({"scaled": Formula.scaled},)}
 FUNCTIONS["again"] = FUNCTIONS
 CONTEXT: ContextVar[float] = ContextVar("factor", default=1.0)
@@ -312,6 +332,10 @@ CHANGES = {
     "function in a container": (lambda s, h: FUNCTIONS["all"][0]["scaled"](h), set_global),
     "function in an object": (lambda s, h: HOLDER.function(h), set_global),
     "object in objects that is called": (lambda s, h: HOLDER.within[0].part(h), set_global),
+    "object that calls a function": (lambda s, h: CALLING(h), set_global),
+    "method that another one calls": (lambda s, h: STEPS.first(h), set_global),
+    "function in a partial": (lambda s, h: s.in_partial(h), set_global),
+    "function in slots": (lambda s, h: s.in_slots.factor(h), set_global),
     "module in a module": (lambda s, h: NETWORK(h), set_global),
     "operator of a new object": (lambda s, h: Product(h) * 2.0, set_global),
     "operator of a global object": (lambda s, h: ITEMS[2.0] * h, set_global),

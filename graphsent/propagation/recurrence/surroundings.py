@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextvars import ContextVar
 from dis import get_instructions
 from functools import partial
+from itertools import chain
 from logging import Logger
 from types import (
     BuiltinFunctionType,
@@ -36,7 +37,7 @@ from torch import Tensor, nn
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 _CONTAINERS = (list, tuple, set, frozenset, deque, dict)
 _MANY = (*_CONTAINERS, array, bytearray)
-_OF_CELLS, _CALLED = ("project", "start", "combine"), ("forward", "__call__")
+_CALLED = ("project", "start", "combine", "forward", "__call__")
 _OF_NEW = ("__init__", "__new__")
 _OF_BYTES = (memoryview, ctypes._SimpleCData, ctypes.Array, ctypes.Structure)
 _TENSORS = ("_parameters", "_buffers")
@@ -131,16 +132,9 @@ def fact(value: Any, walked: _Walked | None = None) -> Any:
         walked.take(len(value))
         parts = [*value, *value.values()] if isinstance(value, dict) else value
         return type(value), *[fact(part, walked) for part in parts]
-    if isinstance(value, MappingProxyType):
-        return fact({**value}, walked)
-    if isinstance(value, weakref.ref):
-        return _Same(value), fact(value(), walked)
-    if isinstance(value, ContextVar):
-        return _Same(value), fact(value.get(None), walked)
-    if isinstance(value, MethodType):
-        return _Same(value.__func__), fact(value.__self__, walked)
-    if isinstance(value, partial):
-        return fact((value.func, value.args, value.keywords), walked)
+    referred = _referred(value)
+    if referred:
+        return fact(referred, walked)
     held = _held(value)
     walked.take(len(held))
     return _Same(value), *[(name, fact(part, walked)) for name, part in held.items()]
@@ -149,9 +143,21 @@ def fact(value: Any, walked: _Walked | None = None) -> Any:
 def _is_leaf(value: Any) -> bool:
     """Whether nothing that a value refers to is watched: tensors, modules of libraries, loggers."""
     if isinstance(value, ModuleType):
-        name = vars(value).get("__name__")
-        return _is_of_library(name) or str(name).partition(".")[0] in sys.stdlib_module_names
+        return _is_fixed(vars(value).get("__name__"))
     return type(value) is Logger or value is _BUILTINS or isinstance(value, Tensor)
+
+
+def _referred(value: Any) -> list[Any]:
+    """What a value refers to other than as its attributes."""
+    if isinstance(value, MappingProxyType):
+        return [{**value}]
+    if isinstance(value, weakref.ref):
+        return [value()]
+    if isinstance(value, ContextVar):
+        return [value.get(None)]
+    if isinstance(value, MethodType):
+        return [value.__func__, value.__self__]
+    return [value.func, value.args, value.keywords] if isinstance(value, partial) else []
 
 
 def _held(value: Any) -> dict[str, Any]:
@@ -180,7 +186,7 @@ def _own(value: Any) -> Any:
 def containers(value: Any) -> list[Any]:
     """The lists, dictionaries and so on in a value, and the attributes of objects in it.
 
-    Those in up to five levels.
+    Those in up to five levels. Of what has no such container, its parts are in a new list.
 
     Raises:
         TooManyParts: There are too many.
@@ -190,8 +196,10 @@ def containers(value: Any) -> list[Any]:
     for _ in range(_LEVELS):
         inner: list[Any] = []
         for part in parts:
-            each = part if isinstance(part, _CONTAINERS) else _own(part)
-            if isinstance(each, _CONTAINERS) and id(each) not in found:
+            each = part if isinstance(part, _CONTAINERS) else _referred(part) or _own(part)
+            if not isinstance(each, _CONTAINERS):  # with slots, or a class
+                each = [*_held(part).values()]
+            if id(each) not in found:
                 found[id(each)] = each
                 inner += [p for p in contents(each) if not (isinstance(p, _OPAQUE) or _is_leaf(p))]
         walked.take(len(inner))
@@ -225,54 +233,71 @@ def variables_read(cell: nn.Module) -> tuple[list[Variable], set[str]]:
     """The variables that a cell reads, and all names in its code, except Python's own functions.
 
     Its code is the methods of its modules, and of objects and functions that are attributes of
-    these, and all functions that these call, also through a container, an object or a class.
+    these, and all functions that these call, also through a container, an object or a class: in
+    the variables that a function reads, every function, and methods whose names are in any code.
 
     Raises:
         TooManyParts: There are too many objects or functions.
     """
     found: dict[tuple[int, str], Variable] = {}
     seen: set[FunctionType] = set()
-    names_seen: set[str] = set()
+    names, names_seen = {*_CALLED}, set[str]()
+    orders: dict[type, list[type]] = {}  # a class and its bases, except those that do not change
     modules = list(cell.modules())
-    held = [part for m in modules for each in containers(vars(m)) for part in contents(each)]
-    held = [part for part in held if isinstance(part, Tensor) or not _is_leaf(part)]
-    held += [part.__self__ for part in held if isinstance(part, MethodType)]
-    kinds = dict.fromkeys(part for value in (*modules, *held) for part in type(value).__mro__)
-    of_kinds = [vars(kind) for kind in kinds if not _is_of_library(kind.__module__)]
-    known = {name for attributes in of_kinds for name in attributes}
-    for own in of_kinds:
-        found |= {(id(own), name): partial(own.get, name) for name in _CALLED if name in own}
-    waiting = [own[name] for own in of_kinds for name in _OF_CELLS if name in own]
-    waiting += [own[name] for own in of_kinds for name in own if _is_implicit(name)]
-    waiting += held
+    waiting = [part for module in modules for part in (module, *_parts(vars(module)))]
     while waiting:
-        function = _function_of(waiting.pop())
+        value = waiting.pop()
+        kind = value if isinstance(value, type) else type(value)
+        if kind not in orders:
+            orders[kind] = [each for each in kind.__mro__ if not _is_fixed(each.__module__)]
+            for name, part in _attributes(orders[kind]):
+                waiting += [part] if name in names or _is_implicit(name) else []
+        if kind is value:  # it may be called
+            waiting += [part for name, part in _attributes(orders[kind]) if name in _OF_NEW]
+        function = _function_of(value)
         if function is None or function in seen:
             continue
         seen.add(function)
         if len(seen) > _LONG:
             raise TooManyParts
-        waiting.append(vars(function).get("__wrapped__"))
         codes = [*_codes(function.__code__)]
-        names = {name for code in codes for name in code.co_names}
-        if (function.__module__ or "").partition(".")[0] not in sys.stdlib_module_names:
-            names_seen |= names
+        names_here = {name for code in codes for name in code.co_names}
+        of_python = _is_of_python(function.__module__)
+        names_seen |= set() if of_python else names_here
         strings = {part for code in codes for part in code.co_consts if isinstance(part, str)}
-        names |= strings
+        names_here |= strings
         read: dict[tuple[int, str], Variable] = {}
         own_names = strings.union(*map(_globals_of, codes))
-        for space, found_there in _spaces(function, names, own_names):
+        for space, found_there in _spaces(function, names_here, own_names):
             read |= {(id(space), name): partial(space.get, name) for name in found_there}
-        for attributes in of_kinds:  # a class may define a name of another one later
-            read |= {(id(attributes), n): partial(attributes.get, n) for n in names & known}
         closed = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
         read |= {(id(cell), name): partial(_content, cell) for name, cell in closed}
         read[id(function), "contents"] = partial(_contents, weakref.ref(function))
-        waiting += [each for variable in read.values() for each in _called_in(variable(), names)]
+        values = [read[key]() for key in read.keys() - found.keys()]
+        new = names_here - names
+        values += [part for name, part in _attributes(chain(*orders.values())) if name in new]
+        waiting += values if of_python else [part for each in values for part in _parts(each)]
+        names |= names_here
         found |= read
+    for order in orders.values():  # a class may define a name of its bases later
+        known = names.intersection(name for name, _ in _attributes(order))
+        found |= {(id(each), n): partial(vars(each).get, n) for each in order for n in known}
     own_modules = set(map(id, modules))  # whose attributes the caller compares
     variables = [variable for variable in found.values() if id(variable()) not in own_modules]
     return [variable for variable in variables if _matters(variable())], names_seen
+
+
+def _attributes(kinds: Iterable[type]) -> list[tuple[str, Any]]:
+    """The attributes of classes, without those that they inherit, by name."""
+    return [pair for kind in kinds for pair in vars(kind).items()]
+
+
+def _parts(value: Any) -> list[Any]:
+    """A value and what it contains, as far as code can be in it."""
+    if isinstance(value, ModuleType) or (isinstance(value, _CONTAINERS) and len(value) > _LONG):
+        return [value]
+    inner = [part for each in containers(value) for part in contents(each)]
+    return [value, *[part for part in inner if isinstance(part, Tensor) or not _is_leaf(part)]]
 
 
 def facts_of(variables: Iterable[Variable]) -> list[Any]:
@@ -339,21 +364,14 @@ def _is_of_library(module: Any) -> bool:
     return isinstance(module, str) and module.partition(".")[0] in _LIBRARIES
 
 
-def _called_in(value: Any, names: set[str], depth: int = 3) -> Iterator[Any]:
-    """What code with these names may call in a value: itself, its parts, methods, operators."""
-    yield value
-    if isinstance(value, _CONTAINERS):
-        for part in contents(value) if depth and len(value) <= _LONG else ():
-            yield from _called_in(part, names, depth - 1)
-    elif not isinstance(value, (*_PLAIN, FunctionType, ModuleType, Tensor)):
-        for name, part in _held(value).items() if depth else ():
-            if name in names or name == "_modules":
-                yield from _called_in(part, names, depth - 1)
-        is_class = isinstance(value, type)
-        for kind in (value if is_class else type(value)).__mro__:
-            for name, part in [] if _is_of_library(kind.__module__) else [*vars(kind).items()]:
-                if name in names or _is_implicit(name) or (is_class and name in _OF_NEW):
-                    yield part
+def _is_fixed(module: Any) -> bool:
+    """Whether a module's name is that of a library, or of one of Python's own modules."""
+    return _is_of_library(module) or _is_of_python(module)
+
+
+def _is_of_python(module: Any) -> bool:
+    """Whether a module's name is that of one of Python's own."""
+    return str(module).partition(".")[0] in sys.stdlib_module_names
 
 
 def _is_implicit(name: str) -> bool:
