@@ -140,8 +140,10 @@ def test_selection_agrees_with_k_max_pooling(way, drawn, k, data):
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("num_steps", [3, 40, 400])
-def test_maxima_of_long_sentences(way, dtype, num_steps):
-    x = random(num_steps, 33, dtype=dtype)
+@pytest.mark.parametrize("num_values", [5, 10_000])
+def test_maxima_of_long_sentences(way, dtype, num_steps, num_values):
+    values = torch.randn(num_values, dtype=dtype)
+    x = values[torch.randint(num_values, (num_steps, 33))].requires_grad_()
     with torch.no_grad():
         x[1, :20] = torch.nan  # counts as the largest
         x[2, 10:] = -torch.tensor(torch.nan)
@@ -202,3 +204,38 @@ def test_long_and_short_sequences_are_not_padded_together():
     groups = groups_by_length(torch.tensor([3, 300, 2] * 20))
     assert [len(group) for group in groups] == [20, 40]
     assert [len(group) for group in groups_by_length(torch.tensor([3, 30, 2] * 20))] == [60]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("first", [0.0, -0.0])
+def test_zeros_of_either_sign_are_equal(way, first, dtype):
+    x = torch.tensor([[first], [-first], [first]], dtype=dtype)
+    _, _, positions = keep_largest(x, torch.tensor([[0, 3]]), torch.tensor([2]))
+    assert positions.flatten().tolist() == [0, 1]
+
+
+def results_of(operation: Callable[..., Tensor], inputs: list[Tensor]) -> list[Tensor]:
+    """Values, and gradients of the inputs."""
+    values = operation(*inputs)
+    weights = torch.linspace(-1, 1, values.numel(), dtype=values.dtype).view_as(values)
+    return [values, *torch.autograd.grad(values, inputs, weights)]
+
+
+@pytest.mark.parametrize("size", [1, 9, 70])  # columns for one, some or all threads
+def test_several_threads(size):
+    words, weight = random(200, 3 * size), random(2 * size, 3, 4)
+    ranges = torch.tensor([[0, 90], [50, 200], [7, 7], [130, 133]])
+    counts = torch.tensor([40, 5, 0, 3])
+    for operation, inputs in (
+        (lambda x: sum_windows(x, ranges, 3)[0], [words]),
+        (lambda x: keep_largest(x, ranges, counts)[0], [words]),
+        (lambda x, weight: convolve(x, ranges, weight, size)[0], [words, weight]),
+    ):
+        alone = results_of(operation, inputs)
+        torch.set_num_threads(3)
+        try:
+            found = results_of(operation, inputs)
+        finally:
+            torch.set_num_threads(1)
+        for one, other in zip(found, alone, strict=True):
+            torch.testing.assert_close(one, other, rtol=0, atol=1e-12)
