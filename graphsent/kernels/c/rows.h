@@ -103,13 +103,12 @@ static void take_groups(const struct convolution *c, struct lanes *l, int64_t gr
   memset(l->dweight, 0, num_weights(c) * sizeof(vec));
 }
 
-// Puts n rows of x into lanes, with zeros before and after them.
+// Puts n rows of x into lanes, between the zeros that windows see; rows beyond have no effect.
 static void take_x(const struct convolution *c, const struct lanes *l, int64_t begin, int64_t n) {
   const int64_t channels = c->num_groups * c->inputs, margin = c->width - 1;
-  const int64_t num_rows = up_to(n + margin, TALL) + l->width + margin;
   memset(l->x, 0, margin * l->inputs * sizeof(vec));
   turn(l, c->x + begin * channels, n, channels, c->inputs, l->x + margin * l->inputs, l->inputs);
-  memset(l->x + (margin + n) * l->inputs, 0, (num_rows - margin - n) * l->inputs * sizeof(vec));
+  memset(l->x + (margin + n) * l->inputs, 0, margin * l->inputs * sizeof(vec));
 }
 
 typedef vec tile[WIDE][TALL];
