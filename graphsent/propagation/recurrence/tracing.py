@@ -309,12 +309,10 @@ class Tracer(TorchFunctionMode):
         steps = np.stack([np.diff(part) for part in codes])
         found, begin = [], 0
         while begin < length:
-            end = begin + 1
-            if end < length:
-                step = steps[:, begin]
-                if ((step == 0) | (step == 1)).all():
-                    others = np.flatnonzero((steps[:, begin:] != step[:, None]).any(0))
-                    end = begin + 1 + (int(others[0]) if len(others) else length - begin - 1)
+            end, step = begin + 1, steps[:, begin : begin + 1]  # empty at the last code
+            if step.size and ((step == 0) | (step == 1)).all():
+                others = np.flatnonzero((steps[:, begin:] != step).any(0))
+                end = end + int(others[0]) if len(others) else length
             found.append(tuple(self._ref(part, begin, end) for part in codes))
             begin = end
             if len(found) > MOST_PIECES:
