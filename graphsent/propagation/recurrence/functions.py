@@ -108,19 +108,15 @@ def _is_of_inputs(value: Value) -> bool:
     return not {part.op for part in reached([value])} & {"state", "degree"}
 
 
-def _rnn_cell(op: str) -> Callable[..., Symbol]:
+def _rnn_cell(
+    op: str, tracer: Tracer, x: Any, h: Any, w_x: Any, w_h: Any, b_x: Any = None, b_h: Any = None
+) -> Symbol:
     """``torch.nn.RNNCell``."""
-
-    def call(
-        tracer: Tracer, x: Any, h: Any, w_x: Any, w_h: Any, b_x: Any = None, b_h: Any = None
-    ) -> Symbol:
-        return tracer.pointwise(op, _linear(tracer, x, w_x, b_x) + _linear(tracer, h, w_h, b_h))
-
-    return call
+    return tracer.pointwise(op, _linear(tracer, x, w_x, b_x) + _linear(tracer, h, w_h, b_h))
 
 
-_register("rnn_tanh_cell")(_rnn_cell("tanh"))
-_register("rnn_relu_cell")(_rnn_cell("relu"))
+_register("rnn_tanh_cell")(partial(_rnn_cell, "tanh"))
+_register("rnn_relu_cell")(partial(_rnn_cell, "relu"))
 
 
 @_register("gru_cell")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -18,16 +19,13 @@ POINTWISE: dict[str, Callable[..., Any]] = {}
 _register = registering(POINTWISE)
 
 
-def _pointwise(op: str) -> Callable[..., Symbol]:
-    def call(tracer: Tracer, *args: Any, inplace: bool = False) -> Symbol:
-        return tracer.pointwise(op, *args)
-
-    return call
+def _pointwise(op: str, tracer: Tracer, *args: Any, inplace: bool = False) -> Symbol:
+    return tracer.pointwise(op, *args)
 
 
-_register("special_erf")(_pointwise("erf"))
+_register("special_erf")(partial(_pointwise, "erf"))
 for _name in ("sigmoid", "tanh", "exp", "expm1", "log", "log1p", "erf", "sqrt", "relu"):
-    POINTWISE[_name] = _pointwise(_name)
+    POINTWISE[_name] = partial(_pointwise, _name)
 
 
 @_register("add")
@@ -104,27 +102,24 @@ def _eq(tracer: Tracer, a: Any, b: Any) -> Any:
     return _ge(tracer, a, b) * _ge(tracer, b, a)
 
 
-def _comparison(function: Callable[..., Any]) -> Callable[..., Condition]:
-    def compare(*args: Any) -> Condition:
-        found = function(*args)
-        return Condition(found.tracer, found.codes, found.shape)
-
-    return compare
+def _comparison(function: Callable[..., Any], *args: Any) -> Condition:
+    found = function(*args)
+    return Condition(found.tracer, found.codes, found.shape)
 
 
-_register("ge", "greater_equal")(_comparison(_ge))
-_register("le", "less_equal")(_comparison(lambda tracer, a, b: _ge(tracer, b, a)))
-_register("gt", "greater")(_comparison(_gt))
-_register("lt", "less")(_comparison(lambda tracer, a, b: _gt(tracer, b, a)))
-_register("eq")(_comparison(_eq))
-_register("ne", "not_equal")(_comparison(lambda tracer, a, b: 1 - _eq(tracer, a, b)))
-
-
-_register("invert", "logical_not")(_comparison(lambda tracer, a: 1 - _number(a)))
-_register("and", "logical_and")(_comparison(lambda tracer, a, b: _number(a) * _number(b)))
-_register("or", "logical_or")(
-    _comparison(lambda tracer, a, b: 1 - (1 - _number(a)) * (1 - _number(b)))
-)
+_COMPARISONS: dict[tuple[str, ...], Callable[..., Any]] = {
+    ("ge", "greater_equal"): _ge,
+    ("le", "less_equal"): lambda tracer, a, b: _ge(tracer, b, a),
+    ("gt", "greater"): _gt,
+    ("lt", "less"): lambda tracer, a, b: _gt(tracer, b, a),
+    ("eq",): _eq,
+    ("ne", "not_equal"): lambda tracer, a, b: 1 - _eq(tracer, a, b),
+    ("invert", "logical_not"): lambda tracer, a: 1 - _number(a),
+    ("and", "logical_and"): lambda tracer, a, b: _number(a) * _number(b),
+    ("or", "logical_or"): lambda tracer, a, b: 1 - (1 - _number(a)) * (1 - _number(b)),
+}
+for _names, _function in _COMPARISONS.items():
+    _register(*_names)(partial(_comparison, _function))
 
 
 def _number(condition: Any) -> Any:

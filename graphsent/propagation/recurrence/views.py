@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -118,17 +119,14 @@ def _full_like(tracer: Tracer, input: Symbol, fill_value: float, **kind: Any) ->
     return _repeated(tracer, input, input.shape, fill_value, **kind)
 
 
-def _repeating(number: float) -> Callable[..., Symbol]:
-    def repeat(tracer: Tracer, input: Symbol, *shape: Any, **kind: Any) -> Symbol:
-        size = kind.pop("size", shape or input.shape)
-        size = size[0] if len(size) == 1 and is_a(size[0], (tuple, list)) else size
-        return _repeated(tracer, input, size, number, **kind)
-
-    return repeat
+def _repeating(number: float, tracer: Tracer, input: Symbol, *shape: Any, **kind: Any) -> Symbol:
+    size = kind.pop("size", shape or input.shape)
+    size = size[0] if len(size) == 1 and is_a(size[0], (tuple, list)) else size
+    return _repeated(tracer, input, size, number, **kind)
 
 
-_register("zeros_like", "new_zeros")(_repeating(0.0))
-_register("ones_like", "new_ones")(_repeating(1.0))
+_register("zeros_like", "new_zeros")(partial(_repeating, 0.0))
+_register("ones_like", "new_ones")(partial(_repeating, 1.0))
 
 
 _register("clone")(lambda tracer, a: Symbol(tracer, a.codes, a.shape))
