@@ -386,6 +386,10 @@ def test_dropout_while_training():
     )
 
 
+SOME = "it selects some of the nodes or predecessors, or merges them with columns"
+OTHER_TYPE = "it changes the dtype or device of a tensor"
+
+
 @pytest.mark.parametrize(
     ("function", "reason"),
     [
@@ -409,11 +413,30 @@ def test_dropout_while_training():
             lambda cell, h: torch.addmm(h.sum(1), h.mean(1), cell.V.weight, beta=0.5),
             "it calls addmm: got an unexpected keyword argument 'beta'",
         ),
+        (
+            lambda cell, h: torch.cat([h, h], 1),
+            "it concatenates nodes or predecessors, or tensors of different sizes",
+        ),
+        (lambda cell, h: h + h[:1], SOME),
+        (lambda cell, h: h[:, :1], SOME),
+        (lambda cell, h: h.split(100, 1)[0], SOME),
+        (lambda cell, h: h.double(), OTHER_TYPE),
+        (lambda cell, h: h.to(copy=True), OTHER_TYPE),
+        (lambda cell, h: h.new_ones(h.shape, dtype=torch.float64) * h, OTHER_TYPE),
     ],
-    ids=["ellipsis", "no result", "three operands", "unknown index", "keyword"],
+    ids=[
+        *("ellipsis", "no result", "three operands", "unknown index", "keyword"),
+        *("predecessors twice", "a node", "a predecessor", "some predecessors"),
+        *("another type", "a copy", "ones of another type"),
+    ],
 )
 def test_reasons_name_what_the_user_wrote(function, reason):
     assert OfAnyChildren(function, SIZE, SIZE).explain(tree(20, 2)).reason == reason
+
+
+def test_a_conversion_to_the_type_of_the_cell():
+    cell = OfAnyChildren(lambda cell, h: h.float(), SIZE, SIZE)
+    assert cell.explain(tree(20, 2)).way in ("compiled", "traced")
 
 
 class OfTwo(SlottedCell):
