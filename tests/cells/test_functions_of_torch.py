@@ -386,6 +386,7 @@ def test_dropout_while_training():
     )
 
 
+JOINED = "it concatenates nodes or predecessors, or tensors of different sizes"
 SOME = "it selects some of the nodes or predecessors, or merges them with columns"
 OTHER_TYPE = "it changes the dtype or device of a tensor"
 
@@ -413,21 +414,30 @@ OTHER_TYPE = "it changes the dtype or device of a tensor"
             lambda cell, h: torch.addmm(h.sum(1), h.mean(1), cell.V.weight, beta=0.5),
             "it calls addmm: got an unexpected keyword argument 'beta'",
         ),
-        (
-            lambda cell, h: torch.cat([h, h], 1),
-            "it concatenates nodes or predecessors, or tensors of different sizes",
-        ),
+        (lambda cell, h: torch.cat([h, h], 1), JOINED),
+        (lambda cell, h: torch.cat([h, h.sum(1, keepdim=True)], -1), JOINED),
         (lambda cell, h: h + h[:1], SOME),
         (lambda cell, h: h[:, :1], SOME),
         (lambda cell, h: h.split(100, 1)[0], SOME),
+        (lambda cell, h: h.squeeze(), SOME),
         (lambda cell, h: h.double(), OTHER_TYPE),
         (lambda cell, h: h.to(copy=True), OTHER_TYPE),
         (lambda cell, h: h.new_ones(h.shape, dtype=torch.float64) * h, OTHER_TYPE),
+        (lambda cell, h: h.new_ones(h.shape, device="meta") * h, OTHER_TYPE),
+        (lambda cell, h: (h > 0).to(h.device) * h, OTHER_TYPE),
+        (lambda cell, h: h.type_as(h > 0) * h, OTHER_TYPE),
     ],
     ids=[
         *("ellipsis", "no result", "three operands", "unknown index", "keyword"),
-        *("predecessors twice", "a node", "a predecessor", "some predecessors"),
-        *("another type", "a copy", "ones of another type"),
+        *(
+            "predecessors twice",
+            "predecessors and their sum",
+            "a node",
+            "a predecessor",
+            "some predecessors",
+        ),
+        *("squeezed", "another type", "a copy", "ones of another type", "ones elsewhere"),
+        *("moved comparison", "type of a comparison"),
     ],
 )
 def test_reasons_name_what_the_user_wrote(function, reason):
