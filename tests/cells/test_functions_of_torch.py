@@ -420,6 +420,7 @@ OTHER_TYPE = "it changes the dtype or device of a tensor"
         (lambda cell, h: h[:, :1], SOME),
         (lambda cell, h: h.split(100, 1)[0], SOME),
         (lambda cell, h: h.squeeze(), SOME),
+        (lambda cell, h: h[..., [True] * SIZE], "it indexes with a tensor or a mask"),
         (lambda cell, h: h.double(), OTHER_TYPE),
         (lambda cell, h: h.to(copy=True), OTHER_TYPE),
         (lambda cell, h: h.new_ones(h.shape, dtype=torch.float64) * h, OTHER_TYPE),
@@ -436,7 +437,7 @@ OTHER_TYPE = "it changes the dtype or device of a tensor"
             "a predecessor",
             "some predecessors",
         ),
-        *("squeezed", "another type", "a copy", "ones of another type", "ones elsewhere"),
+        *("squeezed", "a mask", "another type", "a copy", "ones of another type", "ones elsewhere"),
         *("moved comparison", "type of a comparison"),
     ],
 )
