@@ -3,6 +3,7 @@
 import math
 
 import generated_cases
+import numpy as np
 import pytest
 import torch
 from generated_cases import HAS_COMPILER, assert_same, shared, tree
@@ -388,6 +389,7 @@ def test_dropout_while_training():
 
 JOINED = "it concatenates nodes or predecessors, or tensors of different sizes"
 SOME = "it selects some of the nodes or predecessors, or merges them with columns"
+INDICES = "it uses the indices of maxima or minima"
 OTHER_TYPE = "it changes the dtype or device of a tensor"
 
 
@@ -420,6 +422,11 @@ OTHER_TYPE = "it changes the dtype or device of a tensor"
         (lambda cell, h: h[:, :1], SOME),
         (lambda cell, h: h.split(100, 1)[0], SOME),
         (lambda cell, h: h.squeeze(), SOME),
+        (lambda cell, h: h * (h.max(2, True).indices == 0), INDICES),
+        (lambda cell, h: h * h.max(2, True).indices.float(), INDICES),
+        (lambda cell, h: h * h.min(2, True)[1][:, :1], INDICES),
+        (lambda cell, h: h * isinstance(h.max(2)[1], torch.Tensor), INDICES),
+        (lambda cell, h: np.ones(SIZE) * h, "it uses ndarray as a number"),
         (lambda cell, h: h[..., [True] * SIZE], "it indexes with a tensor or a mask"),
         (lambda cell, h: h.double(), OTHER_TYPE),
         (lambda cell, h: h.to(copy=True), OTHER_TYPE),
@@ -430,15 +437,10 @@ OTHER_TYPE = "it changes the dtype or device of a tensor"
     ],
     ids=[
         *("ellipsis", "no result", "three operands", "unknown index", "keyword"),
-        *(
-            "predecessors twice",
-            "predecessors and their sum",
-            "a node",
-            "a predecessor",
-            "some predecessors",
-        ),
-        *("squeezed", "a mask", "another type", "a copy", "ones of another type", "ones elsewhere"),
-        *("moved comparison", "type of a comparison"),
+        *("predecessors twice", "predecessors and their sum", "a node", "a predecessor"),
+        *("some predecessors", "squeezed", "equal indices", "indices as numbers", "some indices"),
+        *("type of indices", "an array", "a mask", "another type", "a copy"),
+        *("ones of another type", "ones elsewhere", "moved comparison", "type of a comparison"),
     ],
 )
 def test_reasons_name_what_the_user_wrote(function, reason):

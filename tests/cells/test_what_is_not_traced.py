@@ -222,7 +222,9 @@ MOVED = {
     "infinite": lambda h: torch.where(h > -9, h, torch.full_like(h, -torch.inf)),
     "method of a choice": lambda h: h.where(h > 0, 0.5 * h).where(h < 1, 0.0),
     "nothing times infinity": lambda h: torch.where(h > 0, h / (0 * h) * 0, h),
-    "of its own shape": lambda h: h.view(h.shape) + h.reshape(h.size()) + h.expand(*h.shape),
+    "of its own shape": lambda h: (
+        h.view(h.shape) + h.reshape(h.size()) * h.ndim + h.expand(*h.shape)
+    ),
     "no numbers": lambda h: torch.where(h > -9, h, torch.full_like(h, torch.nan)),
     "full": lambda h: h.new_full((h.shape[0], SIZE), 0.5) * h + torch.full_like(h, 2),
     "halves": lambda h: torch.cat(h.unflatten(1, (2, -1)).unbind(1)[::-1], 1),
@@ -244,6 +246,7 @@ def test_columns_that_are_moved(name):
     "key",
     [
         *(lambda size: size, str, repr, lambda size: f"{size}", lambda size: str((size,))[1:-2]),
+        *(lambda size: size > 2, lambda size: size <= 2, lambda size: size != 1),
         *(round, lambda size: size & 7, lambda size: divmod(size, 8)[1], lambda size: 8 // size),
     ],
 )

@@ -117,7 +117,6 @@ class Symbol:
     """
 
     __array_priority__ = 1000
-    __hash__ = object.__hash__
 
     def __init__(
         self, tracer: Any, codes: Tensor, shape: Sequence[int | Size], shared: bool = False
