@@ -30,8 +30,8 @@ static void windows_forward_by(const struct windows *w, int64_t thread, int64_t 
   const int64_t begin = share_lanes(w->size, thread, threads);
   const int64_t end = share_lanes(w->size, thread + 1, threads);
 #define STEP(j, n)                                                               \
-  vec sum = load(term(w, first, t) + (j), n);                                            \
-  for (int64_t i = first + 1; i < last; i++) sum += load(term(w, i, t) + (j), n);        \
+  vec sum = load(term(w, first, t) + (j), n);                                    \
+  for (int64_t i = first + 1; i < last; i++) sum += load(term(w, i, t) + (j), n);\
   store(row + (j), sum, n);
 #define WINDOW OVER_NUMBERS(begin, end, STEP)
   OVER_WINDOWS(w, WINDOW)
