@@ -13,7 +13,6 @@ from graphsent.cells.errors import CellError
 from graphsent.cells.initialization import glorot_
 from graphsent.cells.slots import SlottedCell, edge_slots
 from graphsent.propagation.feats import IndexedFeat
-from graphsent.propagation.recurrence.modules import has_hooks
 
 
 class HeadLexicalizer(SlottedCell):
@@ -91,9 +90,7 @@ class HeadLexicalizer(SlottedCell):
         Takes the arguments of :meth:`forward`, raises its errors, and gives its results.
         """
         words = self(graph, feat, engine=engine)
-        # A call of a subclass, or one with a hook or a patch, may do more.
-        changed = type(self) is not HeadLexicalizer or "forward" in vars(self) or has_hooks(self)
-        if changed or not isinstance(feat, IndexedFeat):
+        if not isinstance(feat, IndexedFeat) or self._is_modified(HeadLexicalizer):
             return words
         inner = graph.in_degrees() != 0
         nodes = inner.nonzero().squeeze(1)

@@ -7,6 +7,7 @@ from typing import Any
 
 from torch import nn
 
+from graphsent.propagation.recurrence.modules import has_hooks
 from graphsent.propagation.untraced import untraced
 
 
@@ -35,3 +36,7 @@ class CellModule(nn.Module):
         options = [(name, getattr(self, name), default) for name, default in self._defaults]
         shown = [f"{name}={value!r}" for name, value, default in options if value != default]
         return ", ".join([f"{self.in_feats}, {self.hidden_feats}", *shown])
+
+    def _is_modified(self, kind: type[CellModule]) -> bool:
+        """Whether a call may do more than that of ``kind``: by a subclass, a hook or a patch."""
+        return type(self) is not kind or "forward" in vars(self) or has_hooks(self)

@@ -297,6 +297,7 @@ def _parts(value: Any) -> list[Any]:
     if isinstance(value, ModuleType) or (isinstance(value, _CONTAINERS) and len(value) > _LONG):
         return [value]
     inner = [part for each in containers(value) for part in contents(each)]
+    inner = [part for part in inner if not isinstance(part, _PLAIN)]  # such as a vocabulary's words
     return [value, *[part for part in inner if isinstance(part, Tensor) or not _is_leaf(part)]]
 
 
