@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import torch
+from harness.options import positive
 from torch import Tensor
 
 from graphsent._dgl import dgl
@@ -152,7 +153,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--rounds", type=int, default=21)
+    parser.add_argument("--rounds", type=positive, default=21)
     parser.add_argument("--quick", action="store_true", help="one circuit, two rounds")
     parser.add_argument("--markdown", type=Path, help="also write the table to this file")
     options = parser.parse_args(arguments)

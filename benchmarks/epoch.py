@@ -10,7 +10,6 @@ before it, every tree is transformed for the model and gets its levels.
 from __future__ import annotations
 
 import argparse
-import json
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -21,6 +20,7 @@ from unittest.mock import patch
 
 import torch
 
+from graphsent._files import write_json
 from graphsent.errors import GraphsentError
 from graphsent.models import TreeLSTMClassifier
 from graphsent.models.embeddings.table import WordEmbedding
@@ -127,7 +127,7 @@ def main() -> None:
     for name, seconds in found.items():
         print(f"| {name} | {seconds:.2f} | {seconds / total:.1%} |")
     if arguments.json:
-        arguments.json.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+        write_json(arguments.json, found, indent=2)
 
 
 if __name__ == "__main__":

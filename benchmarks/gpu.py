@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 from unittest.mock import patch
 
 import torch
-from harness.options import MODELS, TREE_MODELS
+from harness.options import MODELS, TREE_MODELS, names_of, numbers, positive
 from harness.trainees import Portion, Trainee, examples_of, portions
 from harness.training import config_of
 from torch.autograd import DeviceType
@@ -134,21 +134,21 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Measures and prints."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data-dir", help="directory with sst/ (default: the embedded data)")
-    parser.add_argument("--models", default=",".join(MODELS))
-    parser.add_argument("--batch-sizes", default="25,256", help="of models of trees")
-    parser.add_argument("--steps", type=int, default=30, help="before timing")
-    parser.add_argument("--rounds", type=int, default=3, help="the fastest counts")
-    parser.add_argument("--threads", type=int, default=8)
+    parser.add_argument("--models", type=names_of(MODELS), default=MODELS)
+    parser.add_argument("--batch-sizes", type=numbers, default=(25, 256), help="of models of trees")
+    parser.add_argument("--steps", type=positive, default=30, help="before timing")
+    parser.add_argument("--rounds", type=positive, default=3, help="the fastest counts")
+    parser.add_argument("--threads", type=positive, default=8)
     options = parser.parse_args(arguments)
     gpu = gpu_name()
     launch = smallest_launch("cuda")
     print(f"{gpu}, torch {torch.__version__}; milliseconds per step;")
     print(f"smallest launch: {launch * 1e6:.2f} microseconds\n")
     print(HEADER.format(threads=options.threads), flush=True)
-    for name in options.models.split(","):
+    for name in options.models:
         setting = prepare(config_of(name, options.data_dir), lambda line: None)
-        sizes = [int(each) for each in options.batch_sizes.split(",")]
-        for size in sizes if name in TREE_MODELS else [setting.config.training.batch_size]:
+        own_size = (setting.config.training.batch_size,)
+        for size in options.batch_sizes if name in TREE_MODELS else own_size:
             print(row(setting, name, size, options, launch), flush=True)
 
 

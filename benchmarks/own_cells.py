@@ -32,6 +32,7 @@ import torch
 import users_cells
 from harness.data import Corpus
 from harness.engines import SWITCH
+from harness.options import positive
 from torch import Tensor, nn
 
 from graphsent._dgl import dgl
@@ -134,7 +135,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--data-dir", help="directory with sst/train.txt")
-    parser.add_argument("--rounds", type=int, default=21)
+    parser.add_argument("--rounds", type=positive, default=21)
     parser.add_argument("--quick", action="store_true", help="batches of 1, two rounds")
     parser.add_argument("--markdown", type=Path, help="also write the table to this file")
     options = parser.parse_args(arguments)

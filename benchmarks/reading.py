@@ -10,7 +10,6 @@ build graphs take turns within a round, so that their ratios hold on a shared ma
 from __future__ import annotations
 
 import argparse
-import json
 import platform
 import statistics
 import time
@@ -20,7 +19,10 @@ from pathlib import Path
 import torch
 from harness.data import Corpus
 from harness.measuring import take_turns
+from harness.options import positive
 
+from graphsent._files import write_json
+from graphsent.errors import GraphsentError
 from graphsent.graphs import DIRECTIONS, batch, constituency_batch, constituency_graph
 from graphsent.trees import Tree, read_trees
 
@@ -53,16 +55,19 @@ def contenders(corpus: Corpus) -> dict[str, Callable[[], object]]:
     return runs
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Runs the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data-dir", help="default: GRAPHSENT_DATA, else the embedded data")
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rounds", type=positive, default=5)
     parser.add_argument("--json", type=Path, help="write the figures to this file")
-    arguments = parser.parse_args()
+    options = parser.parse_args(arguments)
     torch.set_num_threads(1)
-    corpus = Corpus(arguments.data_dir, 0)
-    seconds = take_turns(contenders(corpus), arguments.rounds, time.perf_counter)
+    try:
+        corpus = Corpus(options.data_dir, 0)
+    except GraphsentError as error:
+        raise SystemExit(f"error: {error}") from error
+    seconds = take_turns(contenders(corpus), options.rounds, time.perf_counter)
 
     count = len(corpus.trees)
     print(f"{count} trees of {corpus.name}, {platform.machine()}, one thread\n")
@@ -73,8 +78,8 @@ def main() -> None:
             f"| {name} | {median:.3f} ({min(times):.3f} - {max(times):.3f}) "
             f"| {count / median:,.0f} |"
         )
-    if arguments.json:
-        arguments.json.write_text(json.dumps({"trees": count, "seconds": seconds}, indent=2))
+    if options.json:
+        write_json(options.json, {"trees": count, "seconds": seconds}, indent=2)
 
 
 if __name__ == "__main__":

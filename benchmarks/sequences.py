@@ -2,8 +2,8 @@
 
     python benchmarks/sequences.py [--data-dir DATA] [--rounds 7] [--json FILE] [--markdown FILE]
 
-The contenders take turns within a round, and ratios are medians over the rounds, so that they hold
-on a shared machine. For the same reason, CPU time is measured by default.
+The contenders take turns within a round, and ratios are of medians over the rounds, so that they
+hold on a shared machine. For the same reason, CPU time is measured by default.
 
 * Layers with input size 300 and hidden size 168, float32: ``graphsent.layers.LSTM`` and ``GRU`` on
   a padded batch with its lengths (without lengths for a single sentence); torch's on the packed
@@ -34,7 +34,7 @@ import torch
 from harness.data import NUM_CLASSES, Corpus
 from harness.machine import machine
 from harness.measuring import take_turns
-from harness.options import CLOCKS
+from harness.options import CLOCKS, positive
 from harness.tables import grid, spread
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
@@ -135,7 +135,6 @@ class Trained:
         if not by_engine:
             before_the_engine(self.model)
         self.optimizers = build_optimizers(self.model, TrainingOptions())
-        self.batches: list[Any] = []
 
     def step(self, batch: Any) -> float:
         """Takes a step on a batch and returns the loss."""
@@ -217,11 +216,11 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     """Parses the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data-dir", help="default: GRAPHSENT_DATA, else the embedded data")
-    parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--rounds", type=positive, default=7)
+    parser.add_argument("--threads", type=positive, default=1)
     parser.add_argument("--clock", choices=CLOCKS, default="cpu")
     parser.add_argument("--only", choices=("layer", "model"), help="run only this table")
-    parser.add_argument("--steps", type=int, default=STEPS, help="steps before the last rows")
+    parser.add_argument("--steps", type=positive, default=STEPS, help="steps before the last rows")
     parser.add_argument("--quick", action="store_true", help="one batch, one model, one round")
     parser.add_argument("--json", type=Path, help="write the figures to this file")
     parser.add_argument("--markdown", type=Path, help="write the tables to this file")

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 import torch
 from harness.machine import machine
-from harness.options import CLOCKS
+from harness.options import CLOCKS, positive
 from harness.tables import spread
 
 from graphsent._files import write_json
@@ -152,8 +152,8 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     add("--data-dir", help="default: GRAPHSENT_DATA, else the embedded data")
     add("--parses-dir", help="default: parses/ in or beside the data directory")
     add("--only", choices=SETTINGS, help="run only this setting")
-    add("--turns", type=int, default=20, help="turns of each contender (default: 20)")
-    add("--slices", type=int, default=10, help="turns per epoch (default: 10)")
+    add("--turns", type=positive, default=20, help="turns of each contender (default: 20)")
+    add("--slices", type=positive, default=10, help="turns per epoch (default: 10)")
     add("--embedding-dim", type=int, default=0, help="default: the model's own")
     add("--hidden", type=int, default=0, help="default: the model's own")
     add("--clock", choices=CLOCKS, default="cpu")

@@ -31,18 +31,20 @@ KINDS = ("forward", "step")
 CLOCKS: dict[str, Callable[[], float]] = {"cpu": time.process_time, "wall": time.perf_counter}
 
 
-def _positive(text: str) -> int:
+def positive(text: str) -> int:
+    """Parses an integer of at least 1."""
     number = int(text)
     if number < 1:
         raise argparse.ArgumentTypeError(f"expected an integer of at least 1, got {text}")
     return number
 
 
-def _numbers(text: str) -> tuple[int, ...]:
-    return tuple(_positive(part) for part in text.split(","))
+def numbers(text: str) -> tuple[int, ...]:
+    """Parses integers of at least 1, separated by commas."""
+    return tuple(positive(part) for part in text.split(","))
 
 
-def _names(valid: Iterable[str]) -> Callable[[str], tuple[str, ...]]:
+def names_of(valid: Iterable[str]) -> Callable[[str], tuple[str, ...]]:
     """Parses names, in the order of the valid ones."""
 
     def read(text: str) -> tuple[str, ...]:
@@ -66,26 +68,26 @@ class Options:
     """Options of a run, also on the command line, where ``sections`` is ``--only``."""
 
     data_dir: str | None = _option(None, "default: GRAPHSENT_DATA, else the embedded data")
-    sections: tuple[str, ...] = _option(tuple(SECTIONS), "sections to run", type=_names(SECTIONS))
-    models: tuple[str, ...] = _option(MODELS, "models to train", type=_names(MODELS))
-    steps: int = _option(100, "training steps before timing", type=_positive)
-    training_batch_sizes: tuple[int, ...] = _option((25, 256), "for tree models", type=_numbers)
+    sections: tuple[str, ...] = _option(tuple(SECTIONS), "sections to run", type=names_of(SECTIONS))
+    models: tuple[str, ...] = _option(MODELS, "models to train", type=names_of(MODELS))
+    steps: int = _option(100, "training steps before timing", type=positive)
+    training_batch_sizes: tuple[int, ...] = _option((25, 256), "for tree models", type=numbers)
     vectors: tuple[str, ...] = _option((), "files of word vectors; random by default", nargs="+")
-    in_feats: int = _option(300, "input size of cells", type=_positive)
-    hidden_feats: int = _option(150, "hidden size of cells", type=_positive)
-    kinds: tuple[str, ...] = _option(KINDS, "passes to time, if both apply", type=_names(KINDS))
-    batch_sizes: tuple[int, ...] = _option((1, 25, 256), "batch sizes of cells", type=_numbers)
-    trees_a_round: int = _option(100, "trees per round, in one or more batches", type=_positive)
-    rounds: int = _option(9, "maximum turns of each contender", type=_positive)
+    in_feats: int = _option(300, "input size of cells", type=positive)
+    hidden_feats: int = _option(150, "hidden size of cells", type=positive)
+    kinds: tuple[str, ...] = _option(KINDS, "passes to time, if both apply", type=names_of(KINDS))
+    batch_sizes: tuple[int, ...] = _option((1, 25, 256), "batch sizes of cells", type=numbers)
+    trees_a_round: int = _option(100, "trees per round, in one or more batches", type=positive)
+    rounds: int = _option(9, "maximum turns of each contender", type=positive)
     budget: float = _option(2.0, "seconds after which a contender stops", type=float)
-    threads: int = _option(1, "torch threads", type=_positive)
+    threads: int = _option(1, "torch threads", type=positive)
     clock: str = _option("cpu", "clock; wall with several threads", choices=CLOCKS)
-    depths: tuple[int, ...] = _option((10, 30, 100, 300, 1000, 2000), "of chains", type=_numbers)
-    widths: tuple[int, ...] = _option((10, 100, 1000, 10_000, 100_000), "of stars", type=_numbers)
+    depths: tuple[int, ...] = _option((10, 30, 100, 300, 1000, 2000), "of chains", type=numbers)
+    widths: tuple[int, ...] = _option((10, 100, 1000, 10_000, 100_000), "of stars", type=numbers)
     node_counts: tuple[int, ...] = _option(
-        (1000, 10_000, 100_000, 10**6), "per batch", type=_numbers
+        (1000, 10_000, 100_000, 10**6), "per batch", type=numbers
     )
-    memory_cells: tuple[str, ...] = _option(TREE_CELLS, "names", type=_names(TREE_CELLS))
+    memory_cells: tuple[str, ...] = _option(TREE_CELLS, "names", type=names_of(TREE_CELLS))
 
     def quick(self) -> Options:
         """Options for a run of a few minutes: only steps, with more noise."""
@@ -109,7 +111,7 @@ def parse(arguments: Sequence[str] | None, description: str) -> tuple[Options, a
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     for each in fields(Options):
-        how = {"metavar": "N[,N]" if each.metadata.get("type") is _numbers else None}
+        how = {"metavar": "N[,N]" if each.metadata.get("type") is numbers else None}
         how.update(each.metadata)
         if each.default:
             shown = (
