@@ -118,6 +118,8 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=6)
     parser.add_argument("--functions", type=int, default=50, help="per module, at most")
     arguments = parser.parse_args()
+    if min(arguments.epochs, arguments.functions) < 1:
+        parser.error("expected at least one epoch, and one function per module")
     torch.manual_seed(0)
     examples = [
         (graph, label)

@@ -28,6 +28,14 @@ def test_with_graph_convolutions():
     assert len(re.findall(r"^convolutions.* [\d.]+%$", printed, re.MULTILINE)) == 2
 
 
+@pytest.mark.parametrize("option", ["--epochs=0", "--functions=0", "--functions=-1"])
+def test_without_functions_or_epochs_there_is_nothing_to_compare(option):
+    command = [sys.executable, str(EXAMPLES / "beside_graphconv.py"), option]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 2
+    assert done.stderr.endswith("error: expected at least one epoch, and one function per module\n")
+
+
 def test_a_batch_of_torch_geometric():
     pytest.importorskip("torch_geometric", reason="needs torch_geometric")
     assert re.search(r"new graphs: [\d.]+% correct", run("torch_geometric_batch", "--steps=2"))
