@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from graphsent.errors import DataError
+from graphsent.errors import DataError, GraphsentError
 from graphsent.pairs import TreePair, sides
 from graphsent.parsing import Parser
 from graphsent.parsing.cache import cached_parses, iter_trees
@@ -42,7 +42,9 @@ def with_trees(data: TaskData, parser: Parser, echo: Callable[[str], None]) -> T
         found = _parsed(examples, parser, echo)
         kept = [example is not None for example in found]
         if not any(kept):
-            raise DataError(f"{parser.source.parser} has no tree for any sentence of {split}")
+            attempted = parser.attempt(_texts(examples[:1]))  # the cache does not keep reasons
+            reasons = [str(each) for each in attempted if isinstance(each, GraphsentError)]
+            raise DataError(": ".join((f"no sentence of {split} has a tree", *reasons[:1])))
         if not all(kept):
             echo(_left_out(split, kept, data.places.get(split, ())))
         splits[split] = list(itertools.compress(found, kept))
@@ -71,7 +73,7 @@ def _left_out(split: str, kept: Sequence[bool], places: Sequence[Place]) -> str:
 
 def _parsed(examples: Sequence[Any], parser: Parser, echo: Callable[[str], None]) -> list[Any]:
     """Each example with its tree or trees; None for one that lacks them."""
-    texts = [" ".join(each.words) for example in examples for each in _sentences(example)]
+    texts = _texts(examples)
     file = cached_parses(lambda: texts, parser, echo)
     trees = iter_trees(file, len(texts))
     found: list[Any] = []
@@ -84,6 +86,10 @@ def _parsed(examples: Sequence[Any], parser: Parser, echo: Callable[[str], None]
         else:
             found.append(with_root_label(own[0], example.label))
     return found
+
+
+def _texts(examples: Sequence[Any]) -> list[str]:
+    return [" ".join(each.words) for example in examples for each in _sentences(example)]
 
 
 def _sentences(example: Any) -> tuple[Sentence, ...]:

@@ -101,6 +101,20 @@ def test_unsuitable_parsers(tmp_path, capsys, arguments, message):
     assert not out.exists()
 
 
+def test_a_parser_without_trees_is_an_error_with_the_reason(tmp_path, monkeypatch, capsys):
+    monkeypatch.syspath_prepend(tmp_path)
+    code = "def parse(texts):\n    return [shaped_tree(each.split(), 'left') for each in texts]\n"
+    code = f"from graphsent.trees import shaped_tree\n{code}"
+    (tmp_path / "bare.py").write_text(code)
+    data = questions(tmp_path / "data")
+    command = [*TREC, f"--data-dir={data}", "--parser=bare:parse", f"--out={tmp_path / 'a'}"]
+    for _ in range(2):  # also from the cache
+        assert main(command) == 2
+        error = capsys.readouterr().err
+        assert "no sentence of train has a tree: bare:parse returned a tree for" in error
+        assert error.endswith("with an unlabelled node\n")
+
+
 def test_treebanks_need_no_parser(capsys, tmp_path):
     assert main(["train", "--task=sst5", FLAT, f"--out={tmp_path / 'a'}"]) == 2
     assert "have their own trees: omit the parser" in capsys.readouterr().err
