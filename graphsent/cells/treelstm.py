@@ -60,7 +60,7 @@ class PooledTreeLSTM(TreeCell):
         nn.init.constant_(self.W.bias[-self.hidden_feats :], self.forget_bias)
 
     def project(self, feat: Tensor) -> Tensor:
-        """:math:`W x + b` of i, o, u, f side by side, (num_nodes, 4 * hidden_feats)."""
+        """:math:`W x + b` of i, o, u, f (without output gate: i, u, f) side by side."""
         return self.W(feat)
 
     def start(self, x: Tensor) -> State:

@@ -56,6 +56,10 @@ def reverse(graph: dgl.DGLGraph, *, copy_data: bool = True) -> dgl.DGLGraph:
 
     Raises:
         DataError: The graph is not homogeneous.
+
+    Example:
+        >>> reverse(dgl.graph(([1, 2], [0, 0]))).edges()
+        (tensor([0, 0]), tensor([1, 2]))
     """
     _check_homogeneous(graph)
     turned = dgl.reverse(graph, copy_ndata=copy_data, copy_edata=copy_data)
@@ -78,6 +82,11 @@ def root_nodes(graph: dgl.DGLGraph) -> torch.Tensor:
 
     Raises:
         DataError: The graph has no ``depth`` in its node data, or is not homogeneous.
+
+    Example:
+        >>> from graphsent.graphs import constituency_batch
+        >>> root_nodes(constituency_batch(["(3 (2 a) (3 film))", "(4 fine)"]))
+        tensor([0, 3])
     """
     return torch.nonzero(node_data(graph, fields.DEPTH) == 0).squeeze(1)
 

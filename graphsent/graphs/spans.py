@@ -38,6 +38,12 @@ def span_mean(graph: dgl.DGLGraph, values: torch.Tensor) -> torch.Tensor:
 
     Raises:
         DataError: ``values`` has the wrong number of rows, or words of a sentence are missing.
+
+    Example:
+        >>> from graphsent.graphs import constituency_graph
+        >>> graph = constituency_graph("(3 (2 a) (3 film))")
+        >>> span_mean(graph, torch.tensor([0.0, 1.0, 2.0]))
+        tensor([1.5000, 1.0000, 2.0000])
     """
     if len(values) != graph.num_nodes():
         raise DataError(
@@ -58,6 +64,12 @@ def word_ranges(graph: dgl.DGLGraph) -> tuple[torch.Tensor, torch.Tensor]:
 
     Raises:
         DataError: Words of a sentence are missing: nodes were removed from the graph.
+
+    Example:
+        >>> from graphsent.graphs import constituency_graph
+        >>> words, ranges = word_ranges(constituency_graph("(3 (2 a) (3 film))"))
+        >>> words.tolist(), ranges.tolist()
+        ([1, 2], [[0, 2], [0, 1], [1, 2]])
     """
     position = node_data(graph, fields.POSITION)
     nodes_per_tree = graph.batch_num_nodes()
@@ -90,6 +102,10 @@ def range_mean(rows: torch.Tensor, ranges: torch.Tensor) -> torch.Tensor:
 
     Returns:
         (num_ranges, ...), dtype and device of ``rows``; zeros for empty ranges.
+
+    Example:
+        >>> range_mean(torch.tensor([1.0, 2.0, 6.0]), torch.tensor([[0, 3], [1, 2], [1, 1]]))
+        tensor([3., 2., 0.])
     """
     flat = rows.reshape(len(rows), math.prod(rows.shape[1:]))
     begin, end = ranges.unbind(1)

@@ -64,6 +64,10 @@ def expected_score(logits: Tensor) -> Tensor:
 
     Returns:
         (num_pairs,), between 1 and num_levels.
+
+    Example:
+        >>> expected_score(torch.zeros(1, 5))
+        tensor([3.])
     """
     levels = torch.arange(1, logits.shape[1] + 1, dtype=logits.dtype, device=logits.device)
     return (torch.softmax(logits, 1) * levels).sum(1)  # a product would be rounded by autocast
@@ -87,6 +91,11 @@ def sparse_target(scores: Tensor, num_levels: int) -> Tensor:
 
     Raises:
         LayerError: A score is out of range (not checked on a GPU, where it would synchronize).
+
+    Example:
+        >>> sparse_target(torch.tensor([3.5, 5.0]), 5)
+        tensor([[0.0000, 0.0000, 0.5000, 0.5000, 0.0000],
+                [0.0000, 0.0000, 0.0000, 0.0000, 1.0000]])
     """
     if scores.is_cpu and not ((scores >= 1) & (scores <= num_levels)).all():
         found = [round(float(score), 6) for score in scores if not 1 <= score <= num_levels]

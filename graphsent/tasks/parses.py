@@ -195,6 +195,11 @@ def label_by_span(parse: DependencyTree, tree: Tree) -> DependencyTree:
     Args:
         parse: The dependency tree.
         tree: A labelled constituency tree with as many words; the result has its words.
+
+    Example:
+        >>> parse = DependencyTree(["a", "lovely", "film"], [2, 2, -1])
+        >>> label_by_span(parse, Tree.from_string("(4 (2 a) (3 (3 lovely) (2 film)))")).labels
+        ('2', '3', '4')
     """
     labels: dict[tuple[int, ...], str] = {}
     for span, label in zip(tree.spans.tolist(), tree.labels, strict=True):

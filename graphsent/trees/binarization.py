@@ -45,6 +45,10 @@ def binarize(
     Raises:
         DataError: The method is unknown.
         TreeError: A label already starts with the marker, or the tree is malformed.
+
+    Example:
+        >>> print(binarize("(NP (DT a) (JJ fine) (NN film))"))
+        (NP (@NP (DT a) (JJ fine)) (NN film))
     """
     if method not in METHODS:
         raise DataError(unknown("method", method, METHODS))

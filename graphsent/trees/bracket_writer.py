@@ -29,11 +29,12 @@ def write_trees(
     Args:
         path: The file; gzipped if named ``*.gz``.
         trees: The trees.
-        pretty: Write one indented line per node instead of one line per tree.
+        pretty: Write indented trees, see :func:`bracketed`, instead of one line per tree.
         encoding: The encoding.
 
     Raises:
-        UnwritableTree: A label or token has brackets or ASCII whitespace (see ``escape``).
+        UnwritableTree: A label or token has brackets or ASCII whitespace (see ``escape``), or the
+            encoding lacks a character.
     """
     write_text(path, (bracketed(tree, pretty=pretty) + "\n" for tree in trees), encoding)
 

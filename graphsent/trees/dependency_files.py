@@ -239,6 +239,9 @@ def write_conllu(
 def to_conllu(tree: DependencyTree) -> str:
     r"""The lines of one dependency tree in CoNLL-U, each with a newline.
 
+    Raises:
+        UnwritableTree: As in :func:`write_conllu`, encodings aside.
+
     Example:
         >>> to_conllu(DependencyTree(["good"], [-1], labels=["3"], relations=["root"]))
         '1\tgood\t_\t_\t_\t_\t0\troot\t_\tLabel=3\n'

@@ -26,6 +26,10 @@ def head_children(tree: TreeLike, rules: HeadRules = COLLINS) -> np.ndarray:
     Args:
         tree: A tree with Penn Treebank labels; under other labels, the rightmost child is the head.
         rules: The rule for each phrase label.
+
+    Example:
+        >>> head_children("(S (NP (NN Rain)) (VP (VBD fell)))").tolist()  # S: VP, NP: NN, VP: VBD
+        [3, 2, -1, 4, -1]
     """
     tree = as_tree(tree)
     labels = [base_label(label) for label in tree.labels]
@@ -57,7 +61,12 @@ def _search(names: list[str], rule: HeadRule) -> int:
 
 
 def head_words(tree: TreeLike, rules: HeadRules = COLLINS) -> np.ndarray:
-    """Position of the lexical head of each node, found along head children, (N,) int64."""
+    """Position of the lexical head of each node, found along head children, (N,) int64.
+
+    Example:
+        >>> head_words("(S (NP (NN Rain)) (VP (VBD fell)))").tolist()
+        [1, 0, 0, 1, 1]
+    """
     tree = as_tree(tree)
     head = head_children(tree, rules)
     leaf = np.where(head >= 0, head, np.arange(tree.num_nodes))
@@ -71,7 +80,12 @@ def to_dependency_tree(tree: TreeLike, rules: HeadRules = COLLINS) -> Dependency
     """Converts a constituency tree into the projective dependency tree of its lexical heads.
 
     The head of a word is the lexical head of the smallest phrase around it with another lexical
-    head. Labels of pre-terminals become ``xpos``; relations stay empty.
+    head. Labels of pre-terminals become ``xpos``; labels and relations stay empty.
+
+    Example:
+        >>> tree = to_dependency_tree("(S (NP (DT The) (NN rain)) (VP (VBD fell)))")
+        >>> tree.heads.tolist(), tree.xpos
+        ([1, 2, -1], ('DT', 'NN', 'VBD'))
     """
     tree = as_tree(tree)
     word = head_words(tree, rules)

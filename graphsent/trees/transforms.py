@@ -26,6 +26,10 @@ def relabel(tree: TreeLike, mapping: Mapping[str, str] | Callable[[str], str]) -
 
     Raises:
         DataError: A label is not in the mapping.
+
+    Example:
+        >>> print(relabel("(4 (2 a) (3 film))", {"2": "neutral", "3": "good", "4": "good"}))
+        (good (neutral a) (good film))
     """
     tree = as_tree(tree)
     rename = mapping if callable(mapping) else mapping.__getitem__
@@ -37,7 +41,12 @@ def relabel(tree: TreeLike, mapping: Mapping[str, str] | Callable[[str], str]) -
 
 
 def map_tokens(tree: TreeLike, function: Callable[[str], str]) -> Tree:
-    """The tree with ``function`` applied to each token, such as ``unescape`` or ``str.lower``."""
+    """The tree with ``function`` applied to each token, such as ``unescape`` or ``str.lower``.
+
+    Example:
+        >>> print(map_tokens("(NP (DT The) (NN Film))", str.lower))
+        (NP (DT the) (NN film))
+    """
     tree = as_tree(tree)
     tokens = (None if token is None else function(token) for token in tree.tokens)
     return Tree(tree.labels, tokens, tree.parents)
@@ -65,12 +74,12 @@ def strip_traces(tree: TreeLike) -> Tree:
 
     Unary chains may remain where a trace was one of two children.
 
-    ::
-
-        (S (NP-SBJ (-NONE- *)) (VP (VB go)))   ->   (S (VP (VB go)))
-
     Raises:
         TreeError: All tokens of the tree are traces.
+
+    Example:
+        >>> print(strip_traces("(S (NP-SBJ (-NONE- *)) (VP (VB go)))"))
+        (S (VP (VB go)))
     """
     return drop_words(tree, lambda label, token: label == TRACE)
 
@@ -104,12 +113,6 @@ def collapse_unary(
 ) -> Tree:
     """The tree with each unary chain merged into one node.
 
-    ::
-
-        (S (VP (VB go)))   keep="top"                   ->   (S go)
-                           keep="join"                  ->   (S+VP+VB go)
-                           keep="top", keep_tags=True   ->   (S (VB go))
-
     With ``keep="top"``, this is the rule of Tai et al. (2015).
 
     Args:
@@ -122,6 +125,14 @@ def collapse_unary(
     Raises:
         DataError: ``keep`` is unknown.
         TreeError: Joined labels could not be split again: one contains the separator.
+
+    Example:
+        >>> print(collapse_unary("(S (VP (VB go)))"))
+        (S go)
+        >>> print(collapse_unary("(S (VP (VB go)))", "join"))
+        (S+VP+VB go)
+        >>> print(collapse_unary("(S (VP (VB go)))", keep_tags=True))
+        (S (VB go))
     """
     if keep not in ("top", "join"):
         raise DataError(unknown("keep", keep, ("top", "join")))
@@ -142,10 +153,14 @@ def collapse_unary(
 
 
 def expand_unary(tree: TreeLike, separator: str = "+") -> Tree:
-    """Inverse of ``collapse_unary(tree, "join")``: ``(S+VP+VB go)`` -> ``(S (VP (VB go)))``.
+    """Inverse of ``collapse_unary(tree, "join")``.
 
     Raises:
         DataError: The separator is empty.
+
+    Example:
+        >>> print(expand_unary("(S+VP+VB go)"))
+        (S (VP (VB go)))
     """
     if not separator:
         raise DataError("expected a separator of labels, got an empty one")

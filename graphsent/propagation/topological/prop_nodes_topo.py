@@ -65,6 +65,17 @@ def prop_nodes_topo(
         PropagationError: If the graph is not homogeneous or has a cycle, if an argument is not a
             function, if data do not fit the graph or each other, or if the functions' results do
             not fit the data.
+
+    Example:
+        >>> import torch
+        >>> from graphsent import dgl
+        >>> graph = dgl.graph(([1, 2, 3], [0, 0, 1]))  # node 0 has the children 1 and 2, 1 has 3
+        >>> graph.ndata["size"] = torch.zeros(4)
+        >>> message, total = dgl.function.copy_u("size", "m"), dgl.function.sum("m", "size")
+        >>> count = lambda nodes: {"size": nodes.data["size"] + 1}
+        >>> prop_nodes_topo(graph, message, total, apply_node_func=count)
+        >>> graph.ndata["size"]  # of the tree below each node
+        tensor([4., 2., 1., 1.])
     """
     problem = graph_problem(graph)
     if problem:
