@@ -5,6 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from graphsent.layers.lengths import only_torch
+
 _LEVELS = 1 << 16  # number of values of the 16 random bits per element
 
 
@@ -18,8 +20,8 @@ class Dropout(nn.Dropout):
     quarter of a Tree-LSTM's training step. Here, four elements share a draw of 64 bits, and p is
     rounded to a multiple of :math:`2^{-16}`; the scale uses the rounded p, so that the mean is
     exact. Masks are drawn from torch's default generator, but differ from those of
-    ``torch.nn.Dropout``, which runs on other devices, in place, under transforms of ``torch.func``,
-    and if p rounds to 0 or 1.
+    ``torch.nn.Dropout``, which runs on other devices, in place, where torch has to see each
+    operation (``torch.func``, ``torch.export``, ``torch.compile``, ...), and if p rounds to 0 or 1.
 
     Shapes:
         - x, y: any, floating point
@@ -33,9 +35,8 @@ class Dropout(nn.Dropout):
     def forward(self, input: Tensor) -> Tensor:
         """Drops elements in training, (...) -> (...); returns the input itself in evaluation."""
         dropped = round(self.p * _LEVELS)
-        if not (self.training and input.is_cpu and 0 < dropped < _LEVELS) or self.inplace:
-            return super().forward(input)
-        if torch._C._are_functorch_transforms_active():  # vmap draws one mask, or one per example
+        is_own = self.training and input.is_cpu and 0 < dropped < _LEVELS and not self.inplace
+        if not is_own or only_torch():
             return super().forward(input)
         size = input.numel()
         draws = torch.empty(-(-size // 4), dtype=torch.int64, device="cpu").random_(-(2**63), None)

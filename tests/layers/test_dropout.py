@@ -7,6 +7,7 @@ import math
 import pytest
 import torch
 from torch import nn
+from torch.fx.experimental.proxy_tensor import make_fx
 
 from graphsent.layers import Dropout
 
@@ -62,6 +63,24 @@ def test_probabilities_0_and_1_are_as_in_torch(p):
 def test_vmap_draws_a_mask_for_each_example():
     drop = torch.func.vmap(Dropout(0.5), randomness="different")
     first, second = drop(torch.ones(2, 100))
+    assert set(first.tolist()) == {0.0, 2.0}
+    assert not torch.equal(first, second)
+
+
+@pytest.mark.filterwarnings("ignore:Guards may run slower:RuntimeWarning")  # on Python 3.13.0
+@pytest.mark.parametrize(
+    "record",
+    [
+        lambda drop, x: make_fx(drop)(x),
+        lambda drop, x: torch.export.export(drop, (x,)).module(),
+        lambda drop, x: torch.compile(drop, fullgraph=True, backend="eager"),
+    ],
+    ids=["make_fx", "export", "compile"],
+)
+def test_what_is_recorded_draws_new_masks(record):
+    x = torch.ones(100)
+    recorded = record(nn.Sequential(Dropout(0.5)), x)
+    first, second = recorded(x), recorded(x)
     assert set(first.tolist()) == {0.0, 2.0}
     assert not torch.equal(first, second)
 
