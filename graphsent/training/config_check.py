@@ -67,8 +67,9 @@ def _faults(values: dict[str, Any]) -> Iterator[tuple[_Place, str]]:
 
         faults = list(_blamed(check, values[part]))
         yield from (((part, name or ""), message) for name, message in faults)
-        if faults:
-            del values[part]
+        faulty = [name for name, _ in faults]
+        sound = {name: value for name, value in values[part].items() if name not in faulty}
+        values[part] = {} if None in faulty else sound
     for blamed, message in _blamed(lambda v: RunConfig.from_dict({**_STAND_INS, **v}), values):
         yield (blamed or "",), message
         values.pop(blamed or "", None)
@@ -84,13 +85,16 @@ def _faults(values: dict[str, Any]) -> Iterator[tuple[_Place, str]]:
 
 def _faults_of_task_and_model(config: RunConfig) -> Iterator[tuple[_Place, str]]:
     are_sound = True
-    for part, check, options in (
-        ("task", _check_task, config.task_options),
-        ("model", _check_model, config.model_options),
-    ):
+    for part, check in (("task", _check_task), ("model", _check_model)):
+        options = dict(getattr(config, f"{part}_options"))
         for name, message in _blamed(functools.partial(check, config), options):
-            are_sound = False
+            if name is None:
+                are_sound = False
+            else:
+                del options[name]
             yield (part,) if name is None else (f"{part}_options", name), message
+        sound: dict[str, Any] = {f"{part}_options": options}
+        config = replace(config, **sound)
     checks: dict[_Place, Callable[[RunConfig], Any]] = {
         **CHECKS,
         ("training", "select"): _check_select,

@@ -117,7 +117,9 @@ training:
   lr: fast
   batch_size: 0
   lr: 0.1
+  select: f1
 inputs: {min_count: 0, encoder_poling: mean}
+tokenizer: tweet
 """
 FAULTS = """\
 f.yaml:3: unknown option 'data_dri': expected one of
@@ -129,9 +131,11 @@ f.yaml:10: hidden: expected an integer, got 'many'
 f.yaml:13: unknown training option 'epoch': expected one of
 f.yaml:15: batch_size: expected at least 1, got 0
 f.yaml:16: lr is set twice, first in line 14
-f.yaml:17: min_count: expected at least 1, got 0
-f.yaml:17: unknown option of inputs 'encoder_poling': expected one of
-graphsent config: 11 errors, see above
+f.yaml:17: select: unknown metric 'f1': expected one of
+f.yaml:18: min_count: expected at least 1, got 0
+f.yaml:18: unknown option of inputs 'encoder_poling': expected one of
+f.yaml:19: tokenizer: the model 'treelstm' reads trees, not raw text
+graphsent config: 13 errors, see above
 """
 
 
