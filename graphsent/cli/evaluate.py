@@ -49,7 +49,7 @@ def run(arguments: Any) -> None:
         paths = [RunDirectory(arguments.run).path]
     kept = [file for path in paths for file in RunDirectory(path).files()]
     _check_targets(arguments, [*kept, run_set.config, run_set.results])
-    _check_asked(arguments, several=run_set.exists)
+    _check_asked(arguments, one_of_several=paths[0] if run_set.exists else None)
     device_of(arguments)  # before anything is read
     judged = [_judge(path, arguments, several=run_set.exists) for path in paths]
     _tell_changes(paths, judged)
@@ -163,7 +163,7 @@ def _check_targets(arguments: Any, keep: Sequence[Path]) -> None:
             raise UsageError(f"{flag(other)} and {flag(name)} name the same file, {path}")
 
 
-def _check_asked(arguments: Any, *, several: bool) -> None:
+def _check_asked(arguments: Any, *, one_of_several: Path | None) -> None:
     """Raises a UsageError if options are invalid or exclude each other."""
     check_counts(arguments, "errors")
     check_ending(arguments.page, "--page", (".html",))
@@ -172,9 +172,9 @@ def _check_asked(arguments: Any, *, several: bool) -> None:
         raise UsageError("--test-trees needs --test FILE")
     if arguments.test is not None and arguments.split != "test":
         raise UsageError(f"--test FILE and --split {arguments.split} are mutually exclusive")
-    for name in _OF_CLASSES if several else ():
+    for name in _OF_CLASSES if one_of_several else ():
         if getattr(arguments, name) is not None:
-            raise UsageError(f"{flag(name)} is for a single run, such as {arguments.run}/fold-0")
+            raise UsageError(f"{flag(name)} is for a single run, such as {one_of_several}")
 
 
 def _report(task: Task, model: Model, arguments: Any) -> ClassReport | None:

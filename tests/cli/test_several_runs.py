@@ -47,7 +47,7 @@ def test_evaluate_covers_all_runs(seeds, tmp_path, capsys):
     assert "std (n = 2)" in capsys.readouterr().out
     with pytest.raises(SystemExit, match="2"):
         main(["evaluate", str(out), f"--page={tmp_path / 'page.html'}"])
-    assert "--page is for a single run, such as" in capsys.readouterr().err
+    assert f"--page is for a single run, such as {out / 'seed-0'} " in capsys.readouterr().err
 
 
 def test_a_single_run_must_be_named_if_required(seeds, capsys):
