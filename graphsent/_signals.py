@@ -1,11 +1,15 @@
-"""Ctrl-C while processes start."""
+"""Ctrl-C and SIGTERM while processes start."""
 
 from __future__ import annotations
 
 import os
 import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
 
-__all__ = ["block_interrupts"]
+__all__ = ["block_interrupts", "put_off"]
 
 
 def block_interrupts(block: bool) -> None:
@@ -13,7 +17,33 @@ def block_interrupts(block: bool) -> None:
 
     Processes that start while it is blocked keep it blocked: one that is still importing modules
     would print a traceback. On Windows, nothing is blocked.
+
+    This process itself may still receive Ctrl-C, in another thread such as one of BLAS.
     """
     if os.name != "nt":
         how = signal.SIG_BLOCK if block else signal.SIG_UNBLOCK
         signal.pthread_sigmask(how, {signal.SIGINT})
+
+
+@contextmanager
+def put_off() -> Iterator[None]:
+    """Puts off Ctrl-C and SIGTERM to the end of the context, whichever thread receives them.
+
+    Outside the main thread, which alone runs their handlers, it does nothing.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    received: list[int] = []
+
+    def receive(number: int, _: FrameType | None) -> None:
+        received.append(number)
+
+    before = {each: signal.signal(each, receive) for each in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
+        for number in received[:1]:
+            signal.raise_signal(number)

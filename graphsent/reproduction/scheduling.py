@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import wait
 from typing import Any
 
-from graphsent._signals import block_interrupts
+from graphsent._signals import block_interrupts, put_off
 from graphsent.errors import GraphsentError
 from graphsent.reproduction.execution import UNDER_WAY, Execution, execute_in_process
 from graphsent.reproduction.finished import FinishedRuns
@@ -85,12 +85,13 @@ def run_all(
                         if execution.content(run) is not None:
                             continue
                     process = context.Process(target=execute_in_process, args=(execution, run))
-                    block_interrupts(True)
-                    try:
-                        process.start()
-                    finally:
-                        block_interrupts(False)
-                    working[process.sentinel] = (run, process)
+                    with put_off():  # a process that is not among those working is not stopped
+                        block_interrupts(True)
+                        try:
+                            process.start()
+                        finally:
+                            block_interrupts(False)
+                        working[process.sentinel] = (run, process)
                 for sentinel in wait(list(working)) if working else ():  # without any it blocks
                     run, process = working.pop(sentinel)
                     process.join()

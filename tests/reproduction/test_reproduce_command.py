@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from multiprocessing.context import SpawnProcess
 
 import numpy as np
 import pytest
@@ -286,3 +287,26 @@ def test_ctrl_c_does_not_reach_a_process_that_is_starting(execution, catalogue, 
     runs = Run.of(Catalogue().configuration("toy-nbow"), [0])
     assert run_all(execution, runs).elsewhere == runs
     assert not blocked()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_while_a_process_starts_leaves_none_behind(
+    execution, catalogue, monkeypatch, number
+):
+    start, started = SpawnProcess.start, []
+
+    def start_and_signal(process):
+        start(process)
+        started.append(process)
+        signal.raise_signal(number)
+
+    monkeypatch.setattr(SpawnProcess, "start", start_and_signal)
+    runs = Run.of(Catalogue().configuration("toy-nbow"), [0])
+    try:
+        with pytest.raises(TrainingInterrupted) as caught:
+            run_all(execution, runs)
+        assert caught.value.signal_number == number
+        assert not started[0].is_alive()
+    finally:
+        started[0].kill()
