@@ -13,6 +13,7 @@ from graphsent.reproduction.comparison import Difference, compare
 from graphsent.reproduction.execution import Execution, execute
 from graphsent.reproduction.finished import FinishedRuns
 from graphsent.reproduction.runs import Run
+from graphsent.training import TrainingInterrupted
 
 __all__ = ["Repetition", "repeat"]
 
@@ -76,6 +77,7 @@ def repeat(execution: Execution, run: Run) -> Repetition:
     Raises:
         DataError: There is no such finished run, or its data have changed.
         GraphsentError: As in :func:`~graphsent.reproduction.execution.execute`.
+        TrainingInterrupted: A signal stopped it.
     """
     finished = FinishedRuns(execution.finished)
     kept = finished.read(run)
@@ -87,7 +89,11 @@ def repeat(execution: Execution, run: Run) -> Repetition:
     with tempfile.TemporaryDirectory() as directory:
         work = Path(directory)
         apart = replace(execution, finished=work / "finished", work=work / "work")
-        repeated = execute(apart, run)
+        try:
+            repeated = execute(apart, run)
+        except TrainingInterrupted as error:  # which names the directory
+            message = "interrupted; the repetition is not kept"
+            raise TrainingInterrupted(message, error.signal_number) from None
     is_same = all(kept[name] == repeated[name] for name in ("dev", "test", "examples"))
     others = [kept] if run.kind == "fold" else list(finished.of(run.configuration).values())
     return Repetition(kept, repeated, is_same, compare([repeated], others))

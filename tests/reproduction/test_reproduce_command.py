@@ -21,6 +21,7 @@ from graphsent.reproduction import Catalogue, FinishedRuns, Run, run_all
 from graphsent.reproduction.examples import pack, unpack
 from graphsent.reproduction.execution import UNDER_WAY, execute
 from graphsent.training import TrainingInterrupted
+from graphsent.training.callbacks import EpochKeeper
 
 FIELDS = (
     "table task model metric paper mean std n vectors trees selected_on minutes "
@@ -127,6 +128,19 @@ def test_a_figure_changed_by_hand_is_noticed(here, execution, catalogue, capsys)
     assert main(["reproduce", "--check", "--data-dir=data"]) == 1
     message = "the results on all test examples are identical, but not dev phrase_accuracy"
     assert message in capsys.readouterr().err
+
+
+def test_an_interrupted_repetition_names_no_directory(
+    here, execution, catalogue, monkeypatch, capsys
+):
+    execute(execution, Run(catalogue.configuration("toy-nbow"), "seed", 0))
+
+    def stop(self, trainer, module):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(EpochKeeper, "on_train_epoch_end", stop)
+    assert main(["reproduce", "--check", "--data-dir=data"]) == 130
+    assert "interrupted; the repetition is not kept\n" in capsys.readouterr().err
 
 
 def test_one_configuration_with_more_seeds(here, capsys):
