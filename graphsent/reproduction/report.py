@@ -120,20 +120,21 @@ def write_report(
 
 
 def inserted(document: Path, block: str) -> str:
-    """The text of a document with the block between the markers replaced.
+    """The text of a document with the block between the markers replaced; it keeps its newlines.
 
     Raises:
         DataError: It cannot be read, or has no markers.
     """
     try:
-        text = document.read_text(encoding="utf-8")
+        text = document.read_bytes().decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{document}: cannot read it: {error}") from None
     before, begin, rest = text.partition(_BEGIN)
     _, end, after = rest.partition(_END)
     if not end:
         raise DataError(f"{document}: expected the lines {_BEGIN!r} and {_END!r}")
-    return f"{before}{begin}\n{block}\n{end}{after}"
+    newline = "\r\n" if "\r\n" in text else "\n"
+    return before + begin + f"\n{block}\n".replace("\n", newline) + end + after
 
 
 def _facts(configuration: Configuration) -> dict[str, str]:

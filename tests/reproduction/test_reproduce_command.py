@@ -143,6 +143,19 @@ def test_an_interrupted_repetition_names_no_directory(
     assert "interrupted; the repetition is not kept\n" in capsys.readouterr().err
 
 
+def test_the_newlines_of_a_document_are_kept(here):
+    (here / "docs" / "results").mkdir(parents=True)
+    document = here / "README.md"
+    for newline in (b"\n", b"\r\n"):
+        lines = [b"Toys", b"<!-- results -->", b"old", b"<!-- end of results -->", b"The end", b""]
+        document.write_bytes(newline.join(lines))
+        assert main(["reproduce", "--report", "--into=README.md"]) == 0
+        text = document.read_bytes()
+        assert b"old" not in text
+        assert b"ours" in text
+        assert text.count(b"\n") == text.count(newline)
+
+
 def test_one_configuration_with_more_seeds(here, capsys):
     assert main(["reproduce", "toy-nbow", "--data-dir=data", "--seeds=3-4"]) == 0
     found = {path.parent.name: path.stem for path in here.glob("docs/results/*/*.json")}
