@@ -104,7 +104,7 @@ def write_report(
 
     Raises:
         DataError: A finished run is damaged, compared runs were not evaluated on the same
-            examples, or the document has no such lines.
+            test data, or the document has no such lines.
     """
     found = entries(catalogue, finished, fast=fast)
     compared = verdicts(catalogue, finished, fast=fast)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
+from graphsent.errors import DataError
 from graphsent.reproduction.catalogue import Catalogue
 from graphsent.reproduction.comparison import compare
 from graphsent.reproduction.examples import COLUMNS
@@ -58,7 +60,7 @@ def verdicts(
         fast: Whether they are those of fast versions.
 
     Raises:
-        DataError: Two configurations were not evaluated on the same examples.
+        DataError: Two configurations were not evaluated on the same test data.
     """
     return {
         comparison: _verdict(catalogue, comparison, finished, fast=fast)
@@ -88,6 +90,12 @@ def _verdict(
     if not all(sides):
         return None
     first, second = (list(side.values()) for side in sides)
+    if _tested_on(first[0]) != _tested_on(second[0]):
+        names = " and ".join(str(finished.path / each.name) for each in shipped)
+        raise DataError(
+            f"{names}: made with different test data: expected the same for runs that are "
+            "compared; without the files of one of them, its runs are repeated"
+        )
     metric = _METRICS[tuple(first[0]["examples"]["columns"])]
     found = compare(first, second, num_folds=folds)
     scale = 100 if is_share(metric) else 1
@@ -106,3 +114,8 @@ def _verdict(
         found.num_runs,
         text,
     )
+
+
+def _tested_on(content: Mapping[str, Any]) -> list[str]:
+    """The SHA-256 of the test corpus of a finished run, without that of its parses."""
+    return content["data"].get("files", {}).get("test", [])[:1]

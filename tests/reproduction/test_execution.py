@@ -18,6 +18,7 @@ from graphsent.reproduction import FinishedRuns, Places, Run, places, repeat, ru
 from graphsent.reproduction.examples import Examples, addends, metric_of, unpack
 from graphsent.reproduction.execution import execute
 from graphsent.reproduction.report import entries
+from graphsent.reproduction.verdict import verdicts
 from graphsent.tasks import get_task
 from graphsent.training import RunDirectory, train
 from graphsent.training.callbacks import EpochKeeper
@@ -147,6 +148,22 @@ def test_runs_of_different_data_are_not_averaged(execution, run):
         finished.of(run.configuration)
     finished.file(run).unlink()
     assert list(finished.of(run.configuration)) == [other]
+
+
+@pytest.mark.parametrize("lines", [slice(None, -1), slice(None, None, -1)])
+def test_runs_on_different_test_data_are_not_compared(execution, catalogue, data, lines):
+    kept = FinishedRuns(execution.finished)
+    execute(execution, Run(catalogue.configuration("toy-tree"), "seed", 0))
+    assert list(filter(None, verdicts(catalogue, kept).values())) == []
+    other = Run(catalogue.configuration("toy-nbow"), "seed", 0)
+    execute(execution, other)
+    assert len(list(filter(None, verdicts(catalogue, kept).values()))) == 1
+    path = data / "sentiment" / "test.txt"
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[lines]))
+    places._corpus.cache_clear()
+    execute(execution, other)
+    with pytest.raises(DataError, match=r"toy-tree and .*toy-nbow: made with different test data"):
+        verdicts(catalogue, kept)
 
 
 def test_checksums_cover_corpus_and_vectors(execution, run, data):

@@ -24,7 +24,8 @@ class Runs(FinishedRuns):
         drawn = [
             (g.random((1000, 1)) < p).astype(int) for g, p in zip(generators, values, strict=True)
         ]
-        return {number: {"examples": pack(RIGHT, each)} for number, each in enumerate(drawn)}
+        packed = [pack(RIGHT, each) for each in drawn]
+        return {number: {"data": {}, "examples": each} for number, each in enumerate(packed)}
 
 
 @pytest.mark.parametrize(
