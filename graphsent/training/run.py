@@ -29,6 +29,8 @@ show = functools.partial(print, flush=True)  # also visible at once in files and
 
 # Facts about a run that must not change between its start and its resumption.
 _LASTING = ("corpus", "trees", "word_vectors", "encoder")
+# Training options that may change, since they do not affect the figures of an epoch.
+_FREE = ("device", "engine", "epochs", "logger", "num_threads", "patience")
 
 
 def train(
@@ -124,8 +126,8 @@ def resume(
 
     Raises:
         TrainingError: There is no run, or another process uses it; it is complete, or has more than
-            ``epochs``; its data or word vectors have changed; or its checkpoint or results are
-            damaged. Also the errors of :func:`train`.
+            ``epochs``; its data, word vectors or options have changed; or its checkpoint or results
+            are damaged. Also the errors of :func:`train`.
     """
     run = RunDirectory(out)
     config = run.open()  # before locking: there may be no directory
@@ -193,6 +195,15 @@ def _continued(
                 raise TrainingError(
                     f"{run.path}: the {name} changed since this run began: start a new one"
                 )
+        for part in ("model_options", "training"):
+            known = before.get(part)
+            for name, value in known.items() if isinstance(known, dict) else ():
+                now = facts[part].get(name, value)
+                if now != value and name not in _FREE:
+                    raise TrainingError(
+                        f"{run.config}: {name} was {value!r} when this run began, now {now!r}: "
+                        "change it back, or start a new run"
+                    )
 
     return prepare(config, echo, run.read_splits(), check=check, progress=progress)
 

@@ -297,3 +297,23 @@ def test_data_that_changed_are_noticed(tmp_path):
         file.write("(3 (2 a) (3 bonus))\n")
     with pytest.raises(TrainingError, match="the corpus changed since this run began"):
         resume(tmp_path / "run", epochs=2, echo=silent)
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "message"),
+    [
+        ("  lr: 0.05", "  lr: 5.0", r"config\.yaml: lr was 0\.05 when this run began, now 5\.0"),
+        ("adagrad", "adam", "optimizer was 'adagrad' when this run began, now 'adam'"),
+        ("dropout: 0.2", "dropout: 0.0", r"dropout was 0\.2 when this run began, now 0\.0"),
+    ],
+)
+def test_options_that_were_edited_are_noticed(configure, tmp_path, before, now, message):
+    train(configure(epochs=1), tmp_path / "run", echo=silent)
+    path = tmp_path / "run" / "config.yaml"
+    text = path.read_text()
+    assert before in text
+    path.write_text(text.replace(before, now))
+    with pytest.raises(TrainingError, match=message):
+        resume(tmp_path / "run", epochs=2, echo=silent)
+    path.write_text(text.replace("logger: ", "logger: none #"))
+    assert len(resume(tmp_path / "run", epochs=2, echo=silent)["history"]) == 2
