@@ -79,6 +79,9 @@ def _faults(values: dict[str, Any]) -> Iterator[tuple[_Place, str]]:
     for path in values.get("vectors", ()):
         if not os.path.isfile(os.path.expanduser(path)):
             yield ("vectors",), f"vectors: there is no file {path}"
+    encoder = values.get("inputs", {}).get("encoder")
+    if encoder and not os.path.isdir(os.path.expanduser(encoder)):
+        yield ("inputs", "encoder"), f"encoder: there is no directory {encoder}"
     if all(name in values for name in _STAND_INS):
         yield from _faults_of_task_and_model(RunConfig.from_dict(values))
 

@@ -94,7 +94,8 @@ def test_what_is_shown_has_all_defaults_and_trains_the_same(here, execution, cap
 
 
 def test_shipped_configurations_are_valid(monkeypatch):
-    monkeypatch.setattr("graphsent.training.config_check.os.path.isfile", lambda path: True)
+    for name in ("isfile", "isdir"):
+        monkeypatch.setattr(f"graphsent.training.config_check.os.path.{name}", lambda path: True)
     for each in Catalogue().configurations.values():
         node = yaml.compose(yaml.safe_dump(dict(each.config)))
         assert config_faults(Settings(dict(each.config), node)) == [], each.name
@@ -169,6 +170,10 @@ def test_every_fault_of_a_file_has_a_line(tmp_path, monkeypatch, capsys):
         (
             "task: sst5\nmodel: nbow\ninputs: {finetune_encoder: true}",
             "f.yaml:3: finetune_encoder: there is no encoder",
+        ),
+        (
+            "task: sst5\nmodel: nbow\ninputs:\n  encoder: none",
+            "f.yaml:4: encoder: there is no directory none",
         ),
         (
             "task: sst5\nmodel: nbow\ntraining:\n  select: f1",
