@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from graphsent._devices import DEVICE, DEVICES
 from graphsent._names import nearest
 from graphsent.propagation import ENGINES
 from graphsent.training.batching import BATCHINGS
@@ -178,6 +179,7 @@ class TrainingOptions:
         ):
             self._require(name, getattr(self, name) >= 0, "a non-negative number")
         self._require("warmup", self.warmup < 1, "less than 1")
+        self._require("device", DEVICE.fullmatch(self.device) is not None, DEVICES)
         for option in fields(self):
             choices = option.metadata["choices"]
             if choices is not None:

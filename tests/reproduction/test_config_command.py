@@ -171,6 +171,7 @@ def test_every_fault_of_a_file_has_a_line(tmp_path, monkeypatch, capsys):
             "task: sst5\nmodel: nbow\ninputs: {finetune_encoder: true}",
             "f.yaml:3: finetune_encoder: there is no encoder",
         ),
+        ("task: sst5\nmodel: nbow\ntraining:\n  device: gpu", "f.yaml:4: device: expected cpu"),
         (
             "task: sst5\nmodel: nbow\ninputs:\n  encoder: none",
             "f.yaml:4: encoder: there is no directory none",

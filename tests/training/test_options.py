@@ -28,6 +28,7 @@ from graphsent.training import TrainingError, TrainingOptions
         ("lr", "fast", "lr: expected a number, got 'fast'"),
         ("lr", 10**400, "lr: expected a number, got 1000"),
         ("device", 0, "device: expected a string, got 0"),
+        ("device", "gpu", "device: expected cpu, cuda or cuda:N, got 'gpu'"),
     ],
 )
 def test_values_out_of_range_are_rejected(name, value, message):
