@@ -16,7 +16,7 @@ import re
 import shutil
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -51,8 +51,9 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
 
     Missing parent directories are created. If the block raises, ``path`` stays as it was and the
     temporary file is removed. The temporary name ends as ``path`` does, so that a suffix such as
-    ``.gz`` keeps its meaning. If ``path`` is a link, its target is replaced. Special files, such as
-    a pipe or ``/dev/null``, are written directly: they must never be replaced by a file.
+    ``.gz`` keeps its meaning. A file that is replaced keeps its permissions. If ``path`` is a link,
+    its target is replaced. Special files, such as a pipe or ``/dev/null``, are written directly:
+    they must never be replaced by a file.
 
     Args:
         path: The file to create or replace.
@@ -72,6 +73,9 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
         recover(path)
         try:
             yield temporary
+            if path.is_file():
+                with suppress(OSError):  # on file systems without permissions
+                    shutil.copymode(path, temporary)
             os.replace(temporary, path)
         finally:
             temporary.unlink(missing_ok=True)

@@ -3,13 +3,14 @@ from __future__ import annotations
 import errno
 import json
 import os
+import stat
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
 import pytest
 
-from graphsent._files import atomic_path, leftovers, recover, write_json
+from graphsent._files import atomic_path, leftovers, recover, write_atomically, write_json
 from graphsent.contextual import load_encoder
 from graphsent.errors import GraphsentError
 from graphsent.tasks.data_dir import resolve_data_dir
@@ -64,6 +65,17 @@ def test_a_link_is_kept_and_its_target_written(tmp_path):
         assert link.is_symlink()
         assert (tmp_path / "there" / "file").read_text() == text
     assert len([*tmp_path.rglob("*")]) == 3
+
+
+@pytest.mark.skipif(os.name == "nt", reason="permissions")
+@pytest.mark.parametrize("mode", [0o600, 0o755])
+def test_a_file_keeps_its_permissions(tmp_path, mode):
+    path = tmp_path / "file"
+    path.write_text("old")
+    path.chmod(mode)
+    write_atomically(path, "new")
+    assert path.read_text() == "new"
+    assert stat.S_IMODE(path.stat().st_mode) == mode
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
