@@ -243,6 +243,7 @@ def variables_read(cell: nn.Module) -> tuple[list[Variable], set[str]]:
     seen: set[FunctionType] = set()
     names, names_seen = {*_CALLED}, set[str]()
     orders: dict[type, list[type]] = {}  # a class and its bases, except those that do not change
+    walked = _Walked()
     modules = list(cell.modules())
     waiting = [part for module in modules for part in (module, *_parts(vars(module)))]
     while waiting:
@@ -275,8 +276,12 @@ def variables_read(cell: nn.Module) -> tuple[list[Variable], set[str]]:
         read[id(function), "contents"] = partial(_contents, weakref.ref(function))
         values = [read[key]() for key in read.keys() - found.keys()]
         new = names_here - names
-        values += [part for name, part in _attributes(chain(*orders.values())) if name in new]
-        waiting += values if of_python else [part for each in values for part in _parts(each)]
+        for kind in set(chain(*orders.values())) if new else ():
+            values += [vars(kind)[name] for name in new & vars(kind).keys()]
+        if not of_python:
+            values = [part for each in values if walked.is_new(each) for part in _parts(each)]
+            walked.take(len(values))
+        waiting += values
         names |= names_here
         found |= read
     for order in orders.values():  # a class may define a name of its bases later
