@@ -162,11 +162,11 @@ def _referred(value: Any) -> list[Any]:
 
 def _held(value: Any) -> dict[str, Any]:
     """The attributes of an object and its classes, by name, except methods."""
-    own, kinds = _own(value), value.__mro__ if isinstance(value, type) else ()
+    own, is_class = _own(value), isinstance(value, type)
     if isinstance(value, nn.Module):  # a tensor that is not of the cell is not traced
         own = {name: part for name, part in vars(value).items() if name not in _TENSORS}
     held: dict[str, Any] = {}
-    for kind in reversed((*kinds, *type(value).__mro__)):
+    for kind in reversed((*(value.__mro__ if is_class else ()), *type(value).__mro__)):
         if not _is_of_library(kind.__module__):
             for name, part in vars(kind).items():
                 if not (isinstance(part, _METHODS) or name.startswith("__")):
