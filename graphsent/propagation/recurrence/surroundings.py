@@ -162,7 +162,8 @@ def _referred(value: Any) -> list[Any]:
 
 def _held(value: Any) -> dict[str, Any]:
     """The attributes of an object and its classes, by name, except methods."""
-    own, is_class = _own(value), isinstance(value, type)
+    is_class = isinstance(value, type)
+    own = _own(value)
     if isinstance(value, nn.Module):  # a tensor that is not of the cell is not traced
         own = {name: part for name, part in vars(value).items() if name not in _TENSORS}
     held: dict[str, Any] = {}
