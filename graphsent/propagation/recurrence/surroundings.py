@@ -37,7 +37,7 @@ from torch import Tensor, nn
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 _CONTAINERS = (list, tuple, set, frozenset, deque, dict)
 _MANY = (*_CONTAINERS, array, bytearray)
-_CALLED = ("project", "start", "combine", "forward", "__call__")
+_OF_CELLS, _CALLED = ("project", "start", "combine"), ("forward", "__call__")
 _OF_NEW = ("__init__", "__new__")
 _OF_BYTES = (memoryview, ctypes._SimpleCData, ctypes.Array, ctypes.Structure)
 _TENSORS = ("_parameters", "_buffers")
@@ -253,7 +253,8 @@ def variables_read(cell: nn.Module) -> tuple[list[Variable], set[str]]:
         if kind not in orders:
             orders[kind] = [each for each in kind.__mro__ if not _is_fixed(each.__module__)]
             for name, part in _attributes(orders[kind]):
-                waiting += [part] if name in names or _is_implicit(name) else []
+                called = name in names or name in _OF_CELLS or _is_implicit(name)
+                waiting += [part] if called else []
         if kind is value:  # it may be called
             waiting += [part for name, part in _attributes(orders[kind]) if name in _OF_NEW]
         function = _function_of(value)
