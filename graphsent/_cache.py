@@ -20,7 +20,7 @@ def cache_directory() -> Path:
     """
     given = os.environ.get(_VARIABLE)
     if given:
-        return Path(given).expanduser().absolute()
+        return Path(os.path.expanduser(given)).absolute()
     base = os.environ.get("XDG_CACHE_HOME", "")
     if os.path.isabs(base):
         return Path(base) / "graphsent"

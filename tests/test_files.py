@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from graphsent._cache import cache_directory
 from graphsent._files import atomic_path, leftovers, recover, write_atomically, write_json
 from graphsent.contextual import load_encoder
-from graphsent.errors import GraphsentError
+from graphsent.errors import DataError, GraphsentError
 from graphsent.tasks.data_dir import resolve_data_dir
+from graphsent.tasks.download import download
 from graphsent.tasks.parses import resolve_parses_dir
 
 
@@ -132,3 +134,14 @@ def test_containers_with_the_same_process_id_write_to_files_of_different_names(
 def test_the_home_directory_of_an_unknown_user_is_no_directory(find):
     with pytest.raises(GraphsentError, match="~nobody"):
         find("~nobody-of-this-name/there")
+
+
+def test_the_name_of_an_unknown_user_is_part_of_a_path_to_write(tmp_path, monkeypatch):
+    """As in a shell."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GRAPHSENT_CACHE", "~nobody-of-this-name/cache")
+    assert cache_directory() == tmp_path / "~nobody-of-this-name" / "cache"
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    with pytest.raises(DataError, match="empty"):
+        download("cr", "~nobody-of-this-name/data", from_dir=empty)

@@ -54,7 +54,7 @@ def download(
     """
     if task not in SOURCES:
         raise DataError(unknown("task", task, sorted(SOURCES)))
-    directory = Path(data_dir).expanduser()
+    directory = Path(os.path.expanduser(data_dir))
     if from_dir is not None and not Path(os.path.expanduser(from_dir)).is_dir():
         raise DataError(f"the directory to copy from is not a directory: {from_dir}")
     found: list[Path] = []
