@@ -158,7 +158,7 @@ def pairs_in(
     if isinstance(first, str) and first == second:
         pieces = sides_in(first, reading)
     else:
-        pieces = [given_in(source, reading) for source in sources]
+        pieces = [given_in(source, reading, one_each=True) for source in sources]
     waiting: list[deque[Given]] = [deque(), deque()]
     counts = [0, 0]
     ended = False

@@ -63,7 +63,7 @@ class Reading(NamedTuple):
     encoding: str = UTF8
 
 
-def given_in(path: Source, reading: Reading) -> Iterator[list[Given]]:
+def given_in(path: Source, reading: Reading, *, one_each: bool = False) -> Iterator[list[Given]]:
     """Streams the trees or sentences of a file, or of standard input for ``-``.
 
     The formats are those of :mod:`graphsent.cli.whole_files`, and tables; but errors
@@ -74,11 +74,13 @@ def given_in(path: Source, reading: Reading) -> Iterator[list[Given]]:
     Args:
         path: The file, or texts, one per line.
         reading: How its lines are read.
+        one_each: Whether several trees on a line are an error, as always in a table: in files of
+            pairs, those of later lines would be paired with others.
 
     Raises:
         DataError: The file cannot be opened or read to its end.
     """
-    yield from _given(source_lines(path, reading.encoding), path, reading)
+    yield from _given(source_lines(path, reading.encoding), path, reading, one_each=one_each)
 
 
 def sides_in(path: str, reading: Reading) -> list[Iterator[list[Given]]]:
@@ -91,7 +93,12 @@ def sides_in(path: str, reading: Reading) -> list[Iterator[list[Given]]]:
 
 
 def _given(
-    pieces: Iterator[list[Line]], path: Source, reading: Reading, side: int | None = None
+    pieces: Iterator[list[Line]],
+    path: Source,
+    reading: Reading,
+    side: int | None = None,
+    *,
+    one_each: bool = False,
 ) -> Iterator[list[Given]]:
     """The trees or sentences in lines; with ``side``, in this column of a table of pairs."""
     source, expected = name_of(path), reading.expected
@@ -117,7 +124,7 @@ def _given(
         names = reading.class_names
         found = line_records(pieces, sentences=not only_trees, class_names=names)
     read = _reader_of_lines(reading)
-    if form is not None:
+    if form is not None or one_each:
         read = partial(_read_one_each, read)
     for records in found:
         for begin in range(0, len(records), _AT_ONCE):
@@ -173,11 +180,11 @@ def _reader_of_lines(
 def _read_one_each(
     read: Callable[[list[Record], str], list[list[Any]]], records: list[Record], source: str
 ) -> list[list[Any]]:
-    """The contents of table rows, one result per row."""
+    """The contents of records, one result per record."""
     found = read(records, source)
     for record, contents in zip(records, found, strict=True):
         if len(contents) != 1:
-            message = f"expected one tree per row, got {len(contents)}"
+            message = f"expected one tree, got {len(contents)}"
             contents[:] = [TreeError(message, source, record.line)]
     return found
 

@@ -95,3 +95,18 @@ def test_a_file_with_inputs_is_not_called_empty(pairs, capsys):
     Path("first.txt").write_text("")
     assert main(["predict", pairs, "first.txt", "second.txt"]) == 0
     assert "first.txt is empty: there is nothing to predict" in capsys.readouterr().err
+
+
+def test_two_trees_on_a_line_do_not_shift_the_pairs_after_it(pairs, capsys):
+    Path("first.trees").write_text("(S good) (S is)\n(S film)\n(S the)\n")
+    Path("second.trees").write_text("(S good)\n(S film)\n(S the) (S is)\n")
+    assert main(["predict", pairs, "first.trees", "second.trees", "--input=trees"]) == 1
+    captured = capsys.readouterr()
+    assert [line.split("\t")[1:] for line in captured.out.splitlines()] == [
+        [],
+        ["film", "film"],
+        [],
+    ]
+    first, second, *_ = captured.err.splitlines()
+    assert first.endswith("first.trees:1: expected one tree, got 2")
+    assert second.endswith("second.trees:3: expected one tree, got 2")

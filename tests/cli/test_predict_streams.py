@@ -100,7 +100,7 @@ def test_each_row_of_a_table_has_one_result(trained, tmp_path, capsys):
     assert main(["predict", str(trained), str(path), "--format=jsonl"]) == 1
     *bad, tree = map(json.loads, capsys.readouterr().out.splitlines())
     assert [each["line"] for each in bad] == [2, 3, 4, 5]
-    assert bad[-1]["error"] == f"{path}:5: expected one tree per row, got 2"
+    assert bad[-1]["error"] == f"{path}:5: expected one tree, got 2"
     assert tree["text"] == "a film"
 
 
