@@ -79,21 +79,21 @@ def train(
 def train_checked(
     config: RunConfig,
     out: str | os.PathLike[str],
-    check: Callable[[Any], None],
+    check: Callable[[Mapping[str, Any]], None],
     *,
     overwrite: bool = False,
     test: bool = True,
     progress: bool = False,
     echo: Echo = show,
 ) -> dict[str, Any]:
-    """As :func:`train`; ``check`` may reject the description of the data, before anything else."""
+    """As :func:`train`; ``check`` may reject the facts about the run, see :func:`prepare`."""
     run = RunDirectory(out)
     defaults = task_option_defaults(config.model, config.task)
     config = replace(config, task_options={**defaults, **config.task_options})
     if process_rank(config.training):
         return _follow(run, prepare(config, unheard), resumed=False)
     run.check_free(overwrite=overwrite)  # before anything that takes long
-    setting = prepare(config, echo, check=lambda facts: check(facts["corpus"]), progress=progress)
+    setting = prepare(config, echo, check=check, progress=progress)
     with run.held():
         run.create(setting.config, held_out=setting.data.held_out, overwrite=overwrite)
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Literal
 
@@ -53,8 +53,8 @@ def train_runs(
 
     Raises:
         TrainingError: There are neither folds nor seeds, the task has no folds, or ``out`` is in
-            use, for instance by runs with other options; or a file of data has changed between two
-            runs. Also the errors of :func:`~graphsent.training.train`.
+            use, for instance by runs with other options; or a file of data or the encoder has
+            changed between two runs. Also the errors of :func:`~graphsent.training.train`.
         TrainingInterrupted: Ctrl-C or SIGTERM.
     """
     if config.training.num_processes > 1:
@@ -125,9 +125,11 @@ def _train(run_set: RunSet, runs: Runs, *, progress: bool, echo: Echo) -> dict[s
         def say(line: str, name: str = name) -> None:
             echo(f"{name}: {line}")
 
-        def check(corpus: Any, name: str = name) -> None:
-            other, before = next(iter(found.items()), (name, {}))
-            changed = changed_files(before.get("corpus"), corpus)
+        def check(facts: Mapping[str, Any], name: str = name) -> None:
+            other, before = next(iter(found.items()), (name, facts))
+            changed = changed_files(before.get("corpus"), facts.get("corpus"))
+            if before.get("encoder") != facts.get("encoder"):
+                changed.append(runs.config.inputs.encoder)
             if changed:
                 raise TrainingError(
                     f"{run_set.path}: {changed[0]} has changed between {other} and {name}, whose "
@@ -143,7 +145,7 @@ def _train(run_set: RunSet, runs: Runs, *, progress: bool, echo: Echo) -> dict[s
                 results = train_checked(config, run.path, check, **options)
             else:
                 results = before if before.get("finished") else resume(run.path, **options)
-                check(results.get("corpus"))
+                check(results)
             found[name] = results
         except TrainingInterrupted as error:
             message = (

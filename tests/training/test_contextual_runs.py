@@ -20,7 +20,7 @@ from tiny_encoders import write_bert
 from graphsent.cli import main
 from graphsent.errors import ModelError
 from graphsent.models import load_pretrained
-from graphsent.training import RunConfig, TrainingError, load_model, resume, train
+from graphsent.training import RunConfig, TrainingError, load_model, resume, train, train_runs
 from graphsent.training.inputs import InputOptions
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
@@ -230,3 +230,13 @@ def test_a_changed_encoder_is_no_longer_that_of_the_run(run_config, tmp_path, be
     with pytest.raises(TrainingError, match="the encoder changed since this run began"):
         resume(tmp_path / "run", epochs=2, echo=lines.append)
     assert not any(line.startswith("features of ") for line in lines)  # which may take hours
+
+
+def test_an_encoder_that_changed_between_runs(run_config, tmp_path, bert):
+    train_runs(run_config(), tmp_path / "runs", seeds=[0], echo=silent)
+    shutil.rmtree(bert)
+    write_bert(bert, seed=1)
+    expected = r"bert has changed between seed-0 and seed-1, .*: start new runs"
+    with pytest.raises(TrainingError, match=expected):
+        train_runs(run_config(), tmp_path / "runs", seeds=[0, 1], echo=silent)
+    assert not (tmp_path / "runs" / "seed-1").exists()
