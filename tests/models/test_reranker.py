@@ -162,6 +162,15 @@ def test_the_parser_weight_is_chosen_if_the_model_errs():
     assert reranker.predict(dev)[0].best == worst
 
 
+def test_labels_may_contain_what_joins_and_marks_labels():
+    """As P+D of the French Treebank, and the nodes of binarized trees."""
+    lists = [parses("(S (@S (P+D a) (N b)) (X (N c)))", ("(S (P+D a) (N b) (@X (N c)))", 1.0))]
+    labels = ParseReranker.labels_of(lists)
+    assert labels == ("@S", "N", "P_D", "S", "X+N", "_S", "_X+N")
+    ranked = ParseReranker(VOCAB, labels, 4, 3, 5).predict(lists)
+    assert ranked[0].tree is lists[0].candidates[0].tree
+
+
 def test_inputs_that_are_not_lists():
     with pytest.raises(
         ModelError, match=r"list 2: expected a ParseList with candidates, got '\(ROOT"

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import numpy as np
 
 from graphsent.errors import ModelError
-from graphsent.trees import DependencyTree, Tree, binarize, collapse_unary
+from graphsent.trees import DependencyTree, Tree, binarize, collapse_unary, relabel
 
 __all__ = ["is_binary", "nodes_of_same_span", "to_binary", "with_joined_chains", "without_chains"]
 
 # Prefix of the labels of nodes added by binarization; neither a class nor a treebank label.
 _MARKER = "\0"
+# In labels: the separator of joined labels, and the marker of nodes added beside these.
+_RESERVED = re.compile(r"\+|^@")
 
 
 def is_binary(tree: Tree) -> bool:
@@ -35,6 +38,9 @@ def to_binary(tree: Tree | DependencyTree) -> Tree:
 
 def with_joined_chains(tree: Tree | DependencyTree) -> Tree:
     """Binarizes a tree, with unary chains collapsed to joined labels; cached on the tree.
+
+    In labels that contain a plus sign, such as P+D of the French Treebank, or begin with @, an
+    underscore replaces it.
 
     Raises:
         ModelError: The tree is a dependency tree.
@@ -65,6 +71,7 @@ def _binarized(tree: Tree) -> Tree:
 
 
 def _joined(tree: Tree) -> Tree:
+    tree = relabel(tree, lambda label: _RESERVED.sub("_", label))
     return binarize(collapse_unary(tree, "join"))
 
 
