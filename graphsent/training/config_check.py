@@ -13,7 +13,7 @@ import torch
 from graphsent._names import unknown
 from graphsent.errors import GraphsentError
 from graphsent.tasks import INPUT_KINDS, Task, get_task
-from graphsent.training.building import CHECKS, build_model
+from graphsent.training.building import CHECKS, build_model, model_options
 from graphsent.training.config import RunConfig
 from graphsent.training.config_file import Settings
 from graphsent.training.inputs import InputOptions
@@ -119,7 +119,12 @@ def _check_model(config: RunConfig, options: Mapping[str, Any]) -> None:
         task = _task_without_data(config)
     except GraphsentError:
         task = get_task(_STAND_INS["task"])
-    plain = replace(config, model_options=dict(options), vectors=(), inputs=InputOptions())
+    options = dict(options)
+    if config.inputs.encoder and "embedding_dim" in model_options(config.model):
+        # It is the size of the word vectors besides the encoder's features, of which there may be
+        # none.
+        options["embedding_dim"] = options.get("embedding_dim") or 1
+    plain = replace(config, model_options=options, vectors=(), inputs=InputOptions())
     with torch.device("meta"):
         build_model(plain, task, Vocabulary(()), None, None)
 

@@ -101,6 +101,17 @@ def test_shipped_configurations_are_valid(monkeypatch):
         assert config_faults(Settings(dict(each.config), node)) == [], each.name
 
 
+def test_an_encoder_needs_no_word_vectors_beside_it(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("encoder").mkdir()
+    text = "task: sst5\nmodel: nbow\ninputs: {encoder: encoder}\nmodel_options: {embedding_dim: %s}"
+    Path("f.yaml").write_text(text % 0)  # as in config.yaml of a run
+    assert outcome(capsys, "config", "check", "f.yaml") == (0, "f.yaml: no errors\n", "")
+    Path("f.yaml").write_text(text % -1)
+    code, _, err = outcome(capsys, "config", "check", "f.yaml")
+    assert (code, "f.yaml:4: embedding_dim: expected at least 1, got -1" in err) == (2, True)
+
+
 FAULTY = """\
 task: sst2
 model: treelstm
