@@ -235,8 +235,10 @@ def completed(config: RunConfig) -> RunConfig:
     of_model = _defaults(model_options(config.model))
     of_task |= task_option_defaults(config.model, config.task)
     of_model |= task_defaults(config.model, config.task)
-    if config.vectors or config.inputs.encoder:
+    if config.vectors:
         of_model.pop("embedding_dim", None)  # follows from them
+    elif config.inputs.encoder and "embedding_dim" in of_model:
+        of_model["embedding_dim"] = 0  # there are no word vectors besides the features
     return replace(
         config,
         task_options={**of_task, **config.task_options},

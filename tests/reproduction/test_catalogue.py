@@ -12,7 +12,7 @@ from graphsent.reproduction import Catalogue, FinishedRuns, entries, verdicts
 from graphsent.reproduction.configurations import different_settings
 from graphsent.reproduction.markdown import summary
 from graphsent.tasks import get_task
-from graphsent.training.building import model_options
+from graphsent.training.building import completed, model_options
 
 SHIPPED = Catalogue()
 TABLES = """
@@ -35,6 +35,14 @@ def test_a_shipped_configuration_can_be_run(name):
     assert config.training.num_threads == 1
     assert configuration.chosen
     assert name in {each for table in SHIPPED.tables.values() for each in table.configurations}
+
+
+@pytest.mark.parametrize(
+    ("name", "size"), [("nbow-tuned-sst5", 0), ("treelstm-tuned-sst5", None), ("nbow-sst5", 48)]
+)
+def test_an_encoder_alone_has_no_word_vectors_beside_it(name, size):
+    config = completed(SHIPPED.configurations[name].run_config())
+    assert config.model_options.get("embedding_dim") == size
 
 
 @pytest.mark.parametrize("table", SHIPPED.tables.values(), ids=SHIPPED.tables)
