@@ -165,11 +165,13 @@ class RunConfig:
             task.tokenizer = "whitespace"  # the parser tokenizes raw text
             data = task.load(data_dir or self.data_dir, splits, tree_kind=WORDS)
             return task, with_trees(data, parser, echo)
+        # N-best lists are among the parses, and would not be those of another data directory.
+        elsewhere = data_dir is not None and task.examples == "lists"
         data = task.load(
             data_dir or self.data_dir,
             splits,
             tree_kind=self.tree_kind or model_class(self.model).tree_kind,
-            parses_dir=self.parses_dir,
+            parses_dir=None if elsewhere else self.parses_dir,
             trees=self.trees,
         )
         return task, data

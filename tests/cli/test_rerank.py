@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import shutil
 
 import pytest
 from toy_treebank import write_nbest
@@ -64,6 +65,20 @@ def test_a_reranker_is_trained_evaluated_and_chooses(lists, tmp_path, monkeypatc
     (tmp_path / "bad").write_text("cand\tx\t(S (NN a))\n")
     assert main(["predict", str(out), str(tmp_path / "bad")]) == 2
     assert "bad:1: expected a number, got 'x'" in capsys.readouterr().err
+
+
+def test_evaluation_on_the_lists_of_another_data_directory(lists, tmp_path, capsys):
+    out, other = tmp_path / "run", tmp_path / "data"
+    tiny = ["--hidden=6", "--embedding-dim=6", "--epochs=1", "--num-threads=1"]
+    arguments = ["--task=rerank", "--model=parse-reranker", f"--parses-dir={lists}", *tiny]
+    assert main(["train", *arguments, f"--out={out}"]) == 0
+    shutil.copytree(lists, other / "parses")
+    heldout = gzip.decompress((lists / "wsj.nbest.heldout.gz").read_bytes()).split(b"\n\n")
+    less = gzip.compress(b"\n\n".join(heldout[:3]))
+    (other / "parses" / "wsj.nbest.heldout.gz").write_bytes(less)
+    capsys.readouterr()
+    assert main(["evaluate", str(out), f"--data-dir={other}"]) == 0
+    assert f"(test 3, published: 245) from {other / 'parses'}" in capsys.readouterr().out
 
 
 def test_conflicting_options(lists, tmp_path, capsys):
