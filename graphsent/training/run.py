@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -22,7 +22,7 @@ from graphsent.training.fit import fit, unheard
 from graphsent.training.setting import Setting, prepare
 from graphsent.training.subnormals import flushed_subnormals
 
-__all__ = ["resume", "show", "train"]
+__all__ = ["FREE_OPTIONS", "changed_options", "resume", "show", "train", "train_checked"]
 
 Echo = Callable[[str], None]
 show = functools.partial(print, flush=True)  # also visible at once in files and pipes
@@ -30,7 +30,7 @@ show = functools.partial(print, flush=True)  # also visible at once in files and
 # Facts about a run that must not change between its start and its resumption.
 _LASTING = ("corpus", "trees", "word_vectors", "encoder")
 # Training options that may change, since they do not affect the figures of an epoch.
-_FREE = ("device", "engine", "epochs", "logger", "num_threads", "patience")
+FREE_OPTIONS = ("device", "engine", "epochs", "logger", "num_threads", "patience")
 
 
 def train(
@@ -195,17 +195,30 @@ def _continued(
                 raise TrainingError(
                     f"{run.path}: the {name} changed since this run began: start a new one"
                 )
-        for part in ("model_options", "training"):
-            known = before.get(part)
-            for name, value in known.items() if isinstance(known, dict) else ():
-                now = facts[part].get(name, value)
-                if now != value and name not in _FREE:
-                    raise TrainingError(
-                        f"{run.config}: {name} was {value!r} when this run began, now {now!r}: "
-                        "change it back, or start a new run"
-                    )
+        for name, value, now in changed_options(before, facts, FREE_OPTIONS):
+            raise TrainingError(
+                f"{run.config}: {name} was {value!r} when this run began, now {now!r}: change it "
+                "back, or start a new run"
+            )
 
     return prepare(config, echo, run.read_splits(), check=check, progress=progress)
+
+
+def changed_options(
+    before: Mapping[str, Any], now: Mapping[str, Any], free: Collection[str]
+) -> Iterator[tuple[str, Any, Any]]:
+    """The options of model and training that differ between two runs, and their values in both.
+
+    Args:
+        before: The facts about a run, as in ``results.json``.
+        now: Those about another one.
+        free: Names of options that may differ.
+    """
+    for part in ("model_options", "training"):
+        known, given = (each.get(part) for each in (before, now))
+        for name, value in known.items() if isinstance(known, dict) else ():
+            if name not in free and isinstance(given, dict) and given.get(name, value) != value:
+                yield name, value, given[name]
 
 
 def _lead(

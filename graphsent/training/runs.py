@@ -14,11 +14,21 @@ from graphsent.training.config import RunConfig
 from graphsent.training.directory import RunDirectory, changed_files
 from graphsent.training.errors import TrainingError, TrainingInterrupted
 from graphsent.training.figures import figures
-from graphsent.training.run import Echo, resume, show, train_checked
+from graphsent.training.run import (
+    FREE_OPTIONS,
+    Echo,
+    changed_options,
+    resume,
+    show,
+    train_checked,
+)
 from graphsent.training.run_set import Runs, RunSet, summary
 from graphsent.training.setting import resolved
 
 __all__ = ["resume_runs", "train_runs"]
+
+# Options that may differ between runs whose figures have a mean.
+_OF_ONE_RUN = ("seed", *(name for name in FREE_OPTIONS if name != "epochs"))
 
 
 def train_runs(
@@ -53,8 +63,9 @@ def train_runs(
 
     Raises:
         TrainingError: There are neither folds nor seeds, the task has no folds, or ``out`` is in
-            use, for instance by runs with other options; or a file of data or the encoder has
-            changed between two runs. Also the errors of :func:`~graphsent.training.train`.
+            use, for instance by runs with other options; or a file of data, the encoder, or an
+            option of a run, such as its number of epochs, has changed between two runs. Also the
+            errors of :func:`~graphsent.training.train`.
         TrainingInterrupted: Ctrl-C or SIGTERM.
     """
     if config.training.num_processes > 1:
@@ -130,11 +141,15 @@ def _train(run_set: RunSet, runs: Runs, *, progress: bool, echo: Echo) -> dict[s
             changed = changed_files(before.get("corpus"), facts.get("corpus"))
             if before.get("encoder") != facts.get("encoder"):
                 changed.append(runs.config.inputs.encoder)
-            if changed:
+            problems = [f"{each} has changed between {other} and {name}" for each in changed]
+            problems += [
+                f"{option} is {value!r} in {other}, but {now!r} in {name}"
+                for option, value, now in changed_options(before, facts, _OF_ONE_RUN)
+            ]
+            if problems:
                 raise TrainingError(
-                    f"{run_set.path}: {changed[0]} has changed between {other} and {name}, whose "
-                    "figures do not belong together: start new runs (--overwrite, or another "
-                    "directory)"
+                    f"{run_set.path}: {problems[0]}, whose figures do not belong together: start "
+                    "new runs (--overwrite, or another directory)"
                 )
 
         run = RunDirectory(run_set.path / name)

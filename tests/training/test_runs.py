@@ -19,6 +19,7 @@ from graphsent.training import (
     TrainingInterrupted,
     TrainingOptions,
     load_model,
+    resume,
     resume_runs,
     summary,
     train,
@@ -144,6 +145,18 @@ def test_data_that_changed_between_runs(reviews, tmp_path):
     (tmp_path / "other").rename(out / "fold-1")  # as by an earlier version, which mixed them
     with pytest.raises(TrainingError, match=expected):
         train_runs(reviews, out, folds=[0, 1], echo=silent)
+
+
+def test_a_run_that_was_continued_for_more_epochs(reviews, tmp_path):
+    out = tmp_path / "out"
+    train_runs(reviews, out, folds=[0], echo=silent)
+    epochs = reviews.training.epochs
+    resume(out / "fold-0", epochs=epochs + 1, echo=silent)
+    expected = f"epochs is {epochs + 1} in fold-0, but {epochs} in fold-1, .*: start new runs"
+    with pytest.raises(TrainingError, match=expected):
+        train_runs(reviews, out, folds=[0, 1], echo=silent)
+    assert not (out / "fold-1").exists()
+    assert train_runs(reviews, out, folds=[0], echo=silent)["num_runs"] == 1
 
 
 def test_other_options_are_rejected_and_named(reviews, tmp_path):
