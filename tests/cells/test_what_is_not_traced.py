@@ -191,6 +191,8 @@ PREDECESSORS = {
     "as columns": lambda h: h.flatten(1)[:, :SIZE],
     "as rows": lambda h: h.view(-1, SIZE)[: h.shape[0]],
     "by a list": lambda h: h[:, [0]].sum(1),
+    "exchanged with columns": lambda h: h.reshape(h.shape[0], SIZE, -1).sum(2),
+    "in the shape of others": lambda h: h.view_as(h.mT).sum(2),
     "differences": lambda h: ((h.unsqueeze(2) - h.unsqueeze(1)).tanh().sum(2) * h).sum(1),
     "attention": lambda h: ((h[:, :, None] * h[:, None]).softmax(2).sum(2) * h).sum(1),
     "the largest of pairs": lambda h: (h[:, :, None] * h[:, None]).amax(1).mul(h).sum(1),

@@ -10,6 +10,8 @@ import torch
 from torch import Tensor
 
 from graphsent.propagation.recurrence.symbols import (
+    CHILDREN,
+    NODES,
     Condition,
     Size,
     Symbol,
@@ -26,6 +28,8 @@ _VIEWS = (
     *("transpose", "swapaxes", "permute", "movedim", "select", "narrow", "unbind", "chunk"),
     *("split", "split_with_sizes"),
 )
+_RESHAPING = (Tensor.reshape, Tensor.view)
+"""They could exchange columns and predecessors: ``h.reshape(h.shape[0], 2, -1)`` of 2 columns."""
 _SOME = "it selects some of the nodes or predecessors, or merges them with columns"
 
 
@@ -44,7 +48,10 @@ def _view(function: Callable[..., Any]) -> Callable[..., Any]:
             return function(tensor, *others[0], **others[1])
 
         codes = called(symbol.codes, lambda size: 1)
-        moved = called(torch.empty(symbol.numbers, device="meta"), lambda size: size.number)
+        given = torch.empty(symbol.numbers, device="meta")
+        moved = called(given, lambda size: size.number)
+        if function in _RESHAPING and not _steps(given).items() <= _steps(moved).items():
+            raise Untraceable(_SOME)
         parts = leaves((symbol.shape, args, kwargs))
         numbers = sorted({part.number for part in parts if is_a(part, Size)})
         if is_a(codes, Tensor):
@@ -54,6 +61,12 @@ def _view(function: Callable[..., Any]) -> Callable[..., Any]:
         return [_moved(symbol, *pair, numbers) for pair in zip(codes, moved, strict=True)]
 
     return view
+
+
+def _steps(tensor: Tensor) -> dict[int, int]:
+    """The distances in memory from node to node, and from predecessor to predecessor."""
+    numbers = NODES.number, CHILDREN.number
+    return {n: step for n, step in zip(tensor.shape, tensor.stride(), strict=True) if n in numbers}
 
 
 def _moved(symbol: Symbol, codes: Tensor, moved: Tensor, numbers: Sequence[int]) -> Symbol:
