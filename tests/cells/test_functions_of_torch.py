@@ -102,6 +102,9 @@ OTHERS = {
         functional.cosine_similarity(h, h.amax(1, True), -1).unsqueeze(-1) * h
         + torch.cosine_similarity(h * 0, h.sum(1, True), 2).unsqueeze(-1)
     ),
+    "cosine similarity to a number": lambda cell, h: (
+        torch.cosine_similarity(h, h[..., :1], -1, eps=0.5).unsqueeze(-1) * h
+    ),
     "softmin": lambda cell, h: functional.softmin(h, 1) * h,
     "added products": lambda cell, h: (
         torch.addmm(h.sum(1), h.mean(1), cell.V.weight).unsqueeze(1)

@@ -63,6 +63,12 @@ def of_what_has_a_view_of_a_view(self, h):
     return h
 
 
+def of_what_shares_memory(self, h):
+    part = h.detach()
+    part += 1
+    return h + part
+
+
 def seeded_generator(self, h):
     return h * torch.rand(SIZE, generator=torch.Generator().manual_seed(0)).to(self.p)
 
@@ -128,6 +134,7 @@ NOT_TRACED = {
     "a view": of_a_view,
     "a tensor with a view": of_what_has_a_view,
     "a view of a view": of_what_has_a_view_of_a_view,
+    "a tensor without gradient": of_what_shares_memory,
     "a transposition in place": lambda self, h: (h * 2).t_().t_(),
     "an entry": lambda self, h: (h.__setitem__((slice(None), 0), 0), h)[1],
     "an error that it catches": caught,

@@ -21,7 +21,13 @@ from graphsent.propagation.recurrence.symbols import (
     is_a,
 )
 from graphsent.propagation.recurrence.tracing import Tracer, registering
-from graphsent.propagation.recurrence.views import squeeze, unbind, unsqueeze
+from graphsent.propagation.recurrence.views import (
+    broadcast,
+    sharing,
+    squeeze,
+    unbind,
+    unsqueeze,
+)
 
 REDUCTIONS: dict[str, Callable[..., Any]] = {}
 _register = registering(REDUCTIONS)
@@ -132,9 +138,15 @@ def _normalize(
 
 @_register("cosine_similarity")
 def _cosine(tracer: Tracer, a: Any, b: Any, dim: int = 1, eps: float = 1e-8) -> Symbol:
-    dim = range(-max(a.dim(), b.dim()), 0)[dim]
-    a, b = (_normalize(tracer, each, 2, dim, eps) for each in (a, b))
-    return _sum(tracer, a * b, dim)
+    a, b = broadcast(tracer, a, b)  # before it takes the norms
+    dim = dim_of(a, dim)
+    a, b = (each / _at_least(tracer, _norm(tracer, each, 2, dim, True), eps) for each in (a, b))
+    return _sum(tracer, a * b, dim, False)
+
+
+def _at_least(tracer: Tracer, norm: Any, eps: float) -> Any:
+    """A norm, or ``eps`` if it is smaller, with the gradient of the norm."""
+    return POINTWISE["where"](tracer, norm < eps, norm + _fixed(tracer, eps - norm), norm)
 
 
 def _root(tracer: Tracer, a: Any) -> Any:
@@ -250,11 +262,13 @@ def _check_dtype(_stacklevel: Any, dtype: Any) -> None:
         raise Untraceable("it changes the dtype of a tensor")
 
 
-@_register("detach")
 def _fixed(tracer: Tracer, a: Symbol) -> Any:
     """The same numbers without a gradient."""
     make = tracer.expressions.make
     return tracer.each(lambda ref: make("fixed", ref.value.domain, ref.width, (ref,)).ref(), a)
+
+
+_register("detach")(sharing(_fixed))
 
 
 def sums(tracer: Tracer, a: Symbol, *, keepdim: bool) -> Symbol:

@@ -79,7 +79,7 @@ def _moved(symbol: Symbol, codes: Tensor, moved: Tensor, numbers: Sequence[int])
     return result
 
 
-def _sharing(function: Callable[..., Any]) -> Callable[..., Any]:
+def sharing(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function whose result may share memory with its first argument."""
 
     def call(tracer: Tracer, a: Any, *args: Any, **kwargs: Any) -> Any:
@@ -93,7 +93,7 @@ def _sharing(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 _moving = {name: _view(getattr(Tensor, name)) for name in _VIEWS}
-VIEWS: dict[str, Callable[..., Any]] = {name: _sharing(view) for name, view in _moving.items()}
+VIEWS: dict[str, Callable[..., Any]] = {name: sharing(view) for name, view in _moving.items()}
 _register = registering(VIEWS)
 _item, _expand, _reshape = _view(Tensor.__getitem__), _moving["expand"], _moving["reshape"]
 chunk, squeeze, transpose, unbind, unsqueeze = (
@@ -101,8 +101,15 @@ chunk, squeeze, transpose, unbind, unsqueeze = (
 )
 
 
+def broadcast(tracer: Tracer, *given: Any) -> list[Symbol]:
+    """Symbols of the same shape."""
+    symbols = [tracer.lifted(part) for part in given]
+    shape = shape_of(torch.broadcast_shapes(*(symbol.numbers for symbol in symbols)))
+    return [_expand(tracer, symbol, *shape) for symbol in symbols]
+
+
 @_register("getitem")
-@_sharing
+@sharing
 def _getitem(tracer: Tracer, a: Symbol, index: Any) -> Symbol:
     for part in leaves(index):
         if is_a(part, bool) or not is_a(part, (int, slice, type(None), type(...))):
@@ -110,10 +117,10 @@ def _getitem(tracer: Tracer, a: Symbol, index: Any) -> Symbol:
     return _item(tracer, a, index)
 
 
-_register("t")(_sharing(lambda tracer, a: transpose(tracer, a, 0, 1)))
-_register("expand_as")(_sharing(lambda tracer, a, other: _expand(tracer, a, *other.shape)))
+_register("t")(sharing(lambda tracer, a: transpose(tracer, a, 0, 1)))
+_register("expand_as")(sharing(lambda tracer, a, other: _expand(tracer, a, *other.shape)))
 _register("view_as", "reshape_as")(
-    _sharing(lambda tracer, a, other: _reshape(tracer, a, *other.shape))
+    sharing(lambda tracer, a, other: _reshape(tracer, a, *other.shape))
 )
 
 
@@ -146,7 +153,7 @@ _register("clone")(lambda tracer, a: Symbol(tracer, a.codes, a.shape))
 
 
 @_register("to", "type_as", "contiguous")
-@_sharing
+@sharing
 def _same(tracer: Tracer, a: Symbol, *args: Any, **kwargs: Any) -> Symbol:
     like = tracer.like
     others = {like.dtype} if is_a(a, Condition) else {like.dtype, like.device, like.device.type}
