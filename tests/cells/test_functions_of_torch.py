@@ -393,6 +393,8 @@ def test_dropout_while_training():
 JOINED = "it concatenates nodes or predecessors, or tensors of different sizes"
 SOME = "it selects some of the nodes or predecessors, or merges them with columns"
 INDICES = "it uses the indices of maxima or minima"
+OTHER_NORM = "it takes another norm than the Euclidean"
+OTHER_SIZE = "it multiplies rows of another size by a weight (1,)"
 OTHER_TYPE = "it changes the dtype or device of a tensor"
 
 
@@ -431,6 +433,9 @@ OTHER_TYPE = "it changes the dtype or device of a tensor"
         (lambda cell, h: h * isinstance(h.max(2)[1], torch.Tensor), INDICES),
         (lambda cell, h: np.ones(SIZE) * h, "it uses ndarray as a number"),
         (lambda cell, h: h[..., [True] * SIZE], "it indexes with a tensor or a mask"),
+        (lambda cell, h: h * torch.linalg.norm(h, 2, (1, 2), True), OTHER_NORM),
+        (lambda cell, h: functional.glu(h) * h[..., :1], "it halves an odd number of columns"),
+        (lambda cell, h: (h @ cell.slope).unsqueeze(-1) * h, OTHER_SIZE),
         (lambda cell, h: h.double(), OTHER_TYPE),
         (lambda cell, h: h.to(copy=True), OTHER_TYPE),
         (lambda cell, h: h.new_ones(h.shape, dtype=torch.float64) * h, OTHER_TYPE),
@@ -442,7 +447,8 @@ OTHER_TYPE = "it changes the dtype or device of a tensor"
         *("ellipsis", "no result", "three operands", "unknown index", "keyword"),
         *("predecessors twice", "predecessors and their sum", "a node", "a predecessor"),
         *("some predecessors", "squeezed", "equal indices", "indices as numbers", "some indices"),
-        *("type of indices", "an array", "a mask", "another type", "a copy"),
+        *("type of indices", "an array", "a mask", "spectral norm", "odd", "other size"),
+        *("another type", "a copy"),
         *("ones of another type", "ones elsewhere", "moved comparison", "type of a comparison"),
     ],
 )

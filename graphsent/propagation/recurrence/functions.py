@@ -21,6 +21,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {**VIEWS, **POINTWISE, **REDUCTIONS}
 """By name; each takes the tracer, then the arguments of torch's function."""
 
 _register = registering(FUNCTIONS)
+_OTHER_SIZE = "it multiplies rows of another size by a weight"
 
 
 @_register("linear")
@@ -28,7 +29,7 @@ def _linear(tracer: Tracer, input: Any, weight: Any, bias: Any = None) -> Symbol
     if not (is_a(input, Symbol) and is_a(weight, Tensor) and weight.dim() == 2):
         raise Untraceable("it multiplies by a matrix that is not a parameter")
     if is_a(input.shape[-1], Size) or input.shape[-1] != weight.shape[1]:
-        raise Untraceable(f"it multiplies rows of another size by a weight {tuple(weight.shape)}")
+        raise Untraceable(f"{_OTHER_SIZE} {tuple(weight.shape)}")
     rows = input.codes.reshape(-1, weight.shape[1])
     if len(weight) == 1:
         result = sums(tracer, tracer.pointwise("mul", input, weight), keepdim=True)
@@ -157,6 +158,8 @@ def _lstm_cell(
 
 @_register("glu")
 def _glu(tracer: Tracer, a: Any, dim: int = -1) -> Any:
+    if a.numbers[dim] % 2:
+        raise Untraceable("it halves an odd number of columns")
     values, gates = chunk(tracer, a, 2, dim)
     return values * gates.sigmoid()
 
@@ -173,6 +176,8 @@ def _matmul(tracer: Tracer, a: Any, b: Any) -> Symbol:
     if is_a(b, Tensor) and b.dim() == 2:
         return _linear(tracer, a, tracer.call_now(Tensor.t, (b,), {}))
     if is_a(b, Tensor) and b.dim() == 1:
+        if a.numbers[-1] != len(b):
+            raise Untraceable(f"{_OTHER_SIZE} {tuple(b.shape)}")
         return sums(tracer, tracer.pointwise("mul", a, b), keepdim=False)
     if is_a(a, Tensor) and a.dim() == 2:
         return transpose(tracer, _linear(tracer, transpose(tracer, b, -1, -2), a), -1, -2)

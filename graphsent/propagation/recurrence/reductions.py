@@ -35,6 +35,8 @@ _register = registering(REDUCTIONS)
 FEW = 8
 """Up to this size, a sum is a chain of additions in the order of torch."""
 
+_OTHER_NORM = "it takes another norm than the Euclidean"
+
 LONGEST_CHAIN = 32
 """Dimensions up to this size, other than the last, are reduced by a chain of operations."""
 
@@ -120,13 +122,22 @@ def _norm(
     tracer: Tracer, a: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, **options: Any
 ) -> Any:
     if p not in (2, "fro", None) or any(each is not None for each in options.values()):
-        raise Untraceable("it takes another norm than the Euclidean")
+        raise Untraceable(_OTHER_NORM)
     return _root(tracer, _sum(tracer, a * a, dim, keepdim))
 
 
-_register("linalg_vector_norm", "linalg_norm")(
+_register("linalg_vector_norm")(
     lambda tracer, a, ord=2, *args, **options: _norm(tracer, a, ord, *args, **options)
 )
+
+
+@_register("linalg_norm")
+def _linalg_norm(
+    tracer: Tracer, a: Any, ord: Any = None, dim: Any = None, *args: Any, **options: Any
+) -> Any:
+    if ord == 2 and is_a(dim, (tuple, list)) and len(dim) == 2:  # the largest singular value
+        raise Untraceable(_OTHER_NORM)
+    return _norm(tracer, a, ord, dim, *args, **options)
 
 
 @_register("normalize")
