@@ -37,6 +37,20 @@ static void clear_others(const struct linear *l, real *to, int64_t size, int64_t
   }
 }
 
+enum { SUMMED_COLUMNS = 8 * PANEL };
+
+// Sums of up to SUMMED_COLUMNS columns over all rows.
+static void add_columns(const struct linear *l, real *to, const real *sums, int64_t count) {
+  memset(to, 0, count * sizeof(real));
+  for (int64_t n = 0; n < l->num_rows; n += SUMMED_AT_ONCE) {
+    real part[SUMMED_COLUMNS] = {0};
+    for (int64_t row = n; row < smaller(n + SUMMED_AT_ONCE, l->num_rows); row++) {
+      add(part, sums + row * l->num_outputs, 0, count);
+    }
+    add(to, part, 0, count);
+  }
+}
+
 // The requested gradients, from those of all sums.
 static void linear_backward_by(const struct linear *l, int64_t thread, int64_t threads) {
   const int64_t depth = l->in_feats, columns = l->columns, stride = l->num_outputs;
@@ -61,11 +75,10 @@ static void linear_backward_by(const struct linear *l, int64_t thread, int64_t t
     clear_others(l, l->dweight, depth, thread, threads);
   }
   if (l->dbias) {
-    real *dbias = l->dbias + l->first;
-    const int64_t from = share(0, columns, thread, threads);
-    const int64_t to = share(0, columns, thread + 1, threads);
-    memset(dbias + from, 0, (to - from) * sizeof(real));
-    for (int64_t n = 0; n < l->num_rows; n++) add(dbias, sums + n * stride, from, to);
+    const int64_t end = share(0, columns, thread + 1, threads);
+    for (int64_t j = share(0, columns, thread, threads); j < end; j += SUMMED_COLUMNS) {
+      add_columns(l, l->dbias + l->first + j, sums + j, smaller(SUMMED_COLUMNS, end - j));
+    }
     clear_others(l, l->dbias, 1, thread, threads);
   }
 }

@@ -4,6 +4,9 @@
 // padded with zeros.
 enum { PANEL = 2 * LANES, CACHE = (1 << 18) / sizeof(real), TURNED = 8 * TILE_ROWS };
 
+// Sums over more rows than this are computed in parts, to limit rounding errors.
+enum { SUMMED_AT_ONCE = 256 };
+
 static inline int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
 static inline int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }

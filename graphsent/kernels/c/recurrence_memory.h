@@ -8,6 +8,7 @@ struct own {
   struct arena kept_arena, work_arena;
   int64_t thread, threads, inner, num_rows, block, edge_block, pairs_a_slot;
   int64_t first_edge, last_edge, num_places;  // the edges to a block of nodes; size of places
+  int64_t accumulated;  // the number of rows in `acc` that are not yet added to `all_acc`
   struct places places;
   int64_t *rows, *target;     // the state seen by an edge or slot; the node of an edge
   int64_t *out_first, *out;   // (num_rows + 3), and the edges or slots that see each state
@@ -94,10 +95,10 @@ static void divide(struct own *s, const struct walk *given, int64_t thread, int6
   for (int part = 0; part < PARTS; part++) s->dstate[part] = take(work, s->num_rows * SIZE);
   s->zeros = take(work, SIZE);
   s->all_acc = take(work, threads * ACCUMULATED);
-  s->acc = s->all_acc + thread * ACCUMULATED;
   BACKWARD(TAKE)
   for (int64_t n = 0; n < threads; n++) {
     BACKWARD_BLOCK(TAKE_OWN)
+    TAKE_OWN(acc, ACCUMULATED)
     TAKE_OWN(copied, s->block * PADDED(COPIED))
     TAKE_OWN(turned, WEIGHED)
   }

@@ -48,6 +48,15 @@ static void forward_by(const struct walk *given, int64_t thread, int64_t threads
   }
 }
 
+// Adds what was accumulated over some rows to the sums of a thread, over many rows at a time.
+static void settle(struct own *s, int64_t rows) {
+  s->accumulated += rows;
+  if (s->accumulated < SUMMED_AT_ONCE) return;
+  add(s->all_acc + s->thread * ACCUMULATED, s->acc, 0, ACCUMULATED);
+  memset(s->acc, 0, ACCUMULATED * sizeof(real));
+  s->accumulated = 0;
+}
+
 static void backward_by(const struct walk *given, int64_t thread, int64_t threads) {
   struct own own, *s = &own;
   divide(s, given, thread, threads, 1);
@@ -55,6 +64,7 @@ static void backward_by(const struct walk *given, int64_t thread, int64_t thread
   pack_backward(s);
   if (thread == 0) find_successors(s);
   memset(s->acc, 0, ACCUMULATED * sizeof(real));
+  memset(s->all_acc + thread * ACCUMULATED, 0, ACCUMULATED * sizeof(real));
   for (int64_t level = w->num_levels - 1; level >= 0; level--) {
     const int64_t begin = first_row(w, level), behind = first_row(w, level + 1);
     const int64_t last = share(begin, behind, thread + 1, threads);
@@ -64,6 +74,7 @@ static void backward_by(const struct walk *given, int64_t thread, int64_t thread
       find_edges(s, row, next);
       sources_backward(s, w->num_starts + row, w->num_starts + next);
       nodes_backward(s, row, next);
+      settle(s, next - row);
     }
   }
   BARRIER
@@ -71,6 +82,7 @@ static void backward_by(const struct walk *given, int64_t thread, int64_t thread
   const int64_t end = share(0, w->num_starts, thread + 1, threads);
   for (int64_t row = first; row < end; row += s->block) {
     starts_backward(s, row, smaller(row + s->block, end));
+    settle(s, s->block);
   }
   pairs_backward(s);
   BARRIER
@@ -80,7 +92,9 @@ static void backward_by(const struct walk *given, int64_t thread, int64_t thread
   BARRIER
   for (int64_t row = first; row < end; row += s->block) {
     start_backward(s, row, smaller(row + s->block, end));
+    settle(s, s->block);
   }
+  settle(s, SUMMED_AT_ONCE);
   BARRIER
   if (w->projection) linear_backward_by(&s->linear, thread, threads);
   weights_backward(s);
