@@ -25,8 +25,8 @@ from graphsent.propagation.recurrence.tracing import Tracer, registering
 
 _VIEWS = (
     *("reshape", "view", "flatten", "unflatten", "expand", "broadcast_to", "unsqueeze", "squeeze"),
-    *("transpose", "swapaxes", "permute", "movedim", "select", "narrow", "unbind", "chunk"),
-    *("split", "split_with_sizes"),
+    *("transpose", "swapaxes", "swapdims", "permute", "movedim", "moveaxis", "select", "narrow"),
+    *("unbind", "chunk", "split", "split_with_sizes"),
 )
 _RESHAPING = (Tensor.reshape, Tensor.view)
 """They could exchange columns and predecessors: ``h.reshape(h.shape[0], 2, -1)`` of 2 columns."""
@@ -167,7 +167,7 @@ _register("float")(lambda tracer, a: _same(tracer, a, torch.float32))
 _register("double")(lambda tracer, a: _same(tracer, a, torch.float64))
 
 
-@_register("cat", "concat")
+@_register("cat", "concat", "concatenate")
 def _cat(tracer: Tracer, tensors: Sequence[Any], dim: int = 0) -> Symbol:
     symbols = [tracer.lifted(part) for part in tensors]
     dim = range(symbols[0].dim())[dim]
