@@ -222,7 +222,7 @@ def test_products_with_several_zeros(way):
     compare(way, lambda engine: (cell(graph, feat, engine=engine),), feat, [feat])
 
 
-@pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")  # by torch itself
+@pytest.mark.filterwarnings("ignore:.torch.jit")  # by torch itself
 @pytest.mark.parametrize("gradients", [True, False])
 @pytest.mark.parametrize("name", ["levels", "levels in torch"])
 def test_forward_mode_gradients_of_parameters_are_not_lost(way, name, gradients):

@@ -476,7 +476,7 @@ def test_a_submodule_in_evaluation_mode():
 
 
 @pytest.mark.parametrize("made", [torch.jit.script, lambda m: torch.jit.trace(m, EXAMPLE)])
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.filterwarnings("ignore:.torch.jit")
 def test_a_submodule_of_torchscript(made):
     cell = type("Mine", (Cell,), {"of": lambda self, h: self.f(h)})()
     cell.f = made(nn.Linear(SIZE, SIZE).double())

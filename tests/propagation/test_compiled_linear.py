@@ -148,7 +148,7 @@ def test_cases_that_torch_computes(counted, monkeypatch):
         linear(torch.randn(2, 5), weight)
 
 
-@pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")
+@pytest.mark.filterwarnings("ignore:.torch.jit")
 @pytest.mark.filterwarnings("ignore::torch.jit.TracerWarning")
 def test_cases_in_which_torch_must_see_the_operation(counted):
     rows, weight, bias = numbers(5, 4), numbers(6, 4), numbers(6)
