@@ -90,6 +90,8 @@ def _confusion(report: ClassReport) -> str:
         for predicted, count in enumerate(counts)
         if count and gold != predicted
     ]
+    if not wrong:
+        return "no confusions"
     wrong.sort(key=lambda row: -row[0])
     head = f"most frequent confusions (matrix of all {len(names)} classes: --confusion FILE):"
     return f"{head}\n{Table(('times', 'gold', 'predicted'), wrong[:_MOST_CONFUSIONS]).to_text()}"
