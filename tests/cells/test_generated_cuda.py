@@ -106,8 +106,8 @@ def test_kernels_declare_shared_memory_once():
     recurrence = recurrence_of(cell, torch.float64, (), cell.num_slots)
     text = program_of(Layout(recurrence, blocks=False), torch.float64).text
     kernels = text.split("\nKERNEL ")[1:]
-    assert max(kernel.count("SUM_ROW") + kernel.count("SCRATCH") for kernel in kernels) > 2
-    assert max(kernel.count("__shared__") for kernel in kernels) <= 2
+    assert max(kernel.count("SUM_ROW") for kernel in kernels) > 1
+    assert max(kernel.count("__shared__") for kernel in kernels) == 1
 
 
 def check_on_gpu(cell, graph, feat, tolerance=1e-11, **extra):

@@ -32,8 +32,6 @@ typedef real vec;
   __syncthreads();
 #define OVER_NUMBERS(first, last, STEP) OVER_ROW(last, STEP)  // the first is always 0
 
-#define SCRATCH(name, numbers) real *name = scratch
-
 // Other blocks add to the same row.
 #define ADD_TO(to, x, n) atomicAdd(to, x)
 

@@ -90,8 +90,6 @@ static void add_up(real *to, const real *found, int64_t apart, int64_t width, in
 
 static inline vec first_of_largest(vec a, vec b) { return choose((a >= b) | (a != a), a, b); }
 
-#define SCRATCH(name, numbers) real name[numbers]
-
 // Adds n numbers to a row.
 #define ADD_TO(to, x, n) store(to, load(to, n) + (x), n)
 

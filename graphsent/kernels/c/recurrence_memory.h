@@ -15,7 +15,7 @@ struct own {
   real *state[PARTS], *dstate[PARTS];
   struct linear linear;
   real *projected, *dprojected;
-  real *zeros, *acc, *all_acc, *copied, *turned;
+  real *acc, *all_acc, *copied, *turned;
 #define FIELD(name, ...) real *name;
   WHOLE(FIELD) KEPT(FIELD) FORWARD(FIELD) BACKWARD(FIELD) FORWARD_BLOCK(FIELD) BACKWARD_BLOCK(FIELD)
 #undef FIELD
@@ -93,7 +93,6 @@ static void divide(struct own *s, const struct walk *given, int64_t thread, int6
   s->out_first = take_places(work, s->num_rows + 3);
   s->out = take_places(work, links);
   for (int part = 0; part < PARTS; part++) s->dstate[part] = take(work, s->num_rows * SIZE);
-  s->zeros = take(work, SIZE);
   s->all_acc = take(work, threads * ACCUMULATED);
   BACKWARD(TAKE)
   for (int64_t n = 0; n < threads; n++) {
@@ -125,6 +124,5 @@ static void find_rows(struct own *s) {
 // Finds the nodes that see a row of states.
 static void find_successors(struct own *s) {
   const int64_t links = COUNT ? s->inner * COUNT : s->walk.num_edges;
-  memset(s->zeros, 0, SIZE * sizeof(real));
   order_by_row(s->rows, links, s->num_rows + 1, s->out_first, s->out);
 }

@@ -145,48 +145,38 @@ class Passes:
         """Computes gradients of states, of inner nodes or of starts, from those of successors."""
         text, node = "", "w->nodes[w->num_leaves + q - w->num_starts]"
         for number in range(self.layout.recurrence.num_parts):
-            row = f"w->dresults[{number}] + {node} * SIZE"
-            given = "s->zeros" if starts else f"w->dresults[{number}] ? {row} : s->zeros"
+            given, row = f"w->dresults[{number}]", f"real *to = s->dstate[{number}] + q * SIZE;"
+            copied = f"memcpy(to, {given} + {node} * SIZE, SIZE * sizeof(real));\n"
+            initial = "" if starts else f"if ({given}) {copied}else "
+            initial += "memset(to, 0, SIZE * sizeof(real));\n"
             slotted = self.layout.slotted
-            added = self._of_slots(number, starts) if slotted else self._of_edges(number)
-            row = f"real *to = s->dstate[{number}] + q * SIZE;"
-            text += f"{{ const real *given = {given}; {row}\n{added}}}\n"
+            added = (
+                self._of_slots(number, starts) if slotted else self._of_slot(number, None, starts)
+            )
+            text += f"{{ {row}\n{initial}{added}}}\n"
         return over_rows(SOURCE, text)
 
-    def _of_edges(self, number: int) -> str:
-        shares = self.layout.combine.gradients.states.get((number, None), [])
-        return self._added(shares, "to", "given", starts=False) or _copied("to", "given", 0, "SIZE")
-
     def _of_slots(self, number: int, starts: bool) -> str:
-        """Adds one successor after the other; alternating buffers let the loops overlap."""
+        """Adds the gradients of one successor after the other."""
         cases = ""
         for slot in range(self.layout.count):
-            shares = self.layout.combine.gradients.states.get((number, slot), [])
-            text = self._added(shares, "sum", "from", starts=starts)
+            text = self._of_slot(number, slot, starts)
             cases += f"case {slot}: {{\n{text}}} break;\n" if text else ""
-        if not cases:
-            return _copied("to", "given", 0, "SIZE")
-        return (
-            "SCRATCH(other, SIZE); const real *from = given;\n"
-            "for (int64_t i = s->out_first[q], left = s->out_first[q + 1] - i; left; i++, left--) {"
-            "\nconst int64_t r = s->out[i] / COUNT; (void)r;\nreal *sum = left % 2 ? to : other;\n"
-            f"switch (s->out[i] % COUNT) {{\n{cases}"
-            f"default: {_copied('sum', 'from', 0, 'SIZE')}}}\nfrom = sum;\n}}\n"
-            f"if (from == given) {_copied('to', 'given', 0, 'SIZE')}"
+        return cases and (
+            "for (int64_t i = s->out_first[q]; i < s->out_first[q + 1]; i++) {\n"
+            f"const int64_t r = s->out[i] / COUNT; (void)r;\nswitch (s->out[i] % COUNT) {{\n{cases}"
+            "}\n}\n"
         )
 
-    def _added(self, shares: Sequence[Share], to: str, plus: str, *, starts: bool) -> str:
-        """Loops that add gradients to a row and store it in another; empty without gradients."""
-        text, at = "", 0
-        for first, ref, _ in shares:
+    def _of_slot(self, number: int, slot: int | None, starts: bool) -> str:
+        """Adds the gradients of a part of a state, in a slot or at all edges."""
+        text = ""
+        for share in self.layout.combine.gradients.states.get((number, slot), []):
             body = Body(self.layout, self.layout.combine, skip_back=starts)
-            name = body.code(ref)
-            if name == ZEROS:
-                continue
-            text += _copied(to, plus, at, first)
-            text += body.stored(name, ref.width, f"{to} + {first}", f"{plus} + {first}")
-            at = first + ref.width
-        return text and text + _copied(to, plus, at, self.layout.size)
+            name = body.code(share.ref)
+            if name != ZEROS:
+                text += body.added(name, share.ref.width, f"to + {share.first}", alone=True)
+        return text
 
     # Gradients of inputs and constants
 
@@ -252,10 +242,3 @@ class Passes:
 def _cleared(to: str, first: int, last: int) -> str:
     """Sets a range of columns to zero."""
     return f"memset({to} + {first}, 0, {last - first} * sizeof(real));\n" if first < last else ""
-
-
-def _copied(to: str, given: str, first: int, last: int | str) -> str:
-    """Copies a range of columns."""
-    if first == last:
-        return ""
-    return f"memcpy({to} + {first}, {given} + {first}, ({last} - {first}) * sizeof(real));\n"

@@ -92,18 +92,20 @@ class Body:
         self.lines.append(f"vec {name} = {code};")
         return name
 
-    def stored(self, name: str, width: int, to: str, plus: str = "") -> str:
-        """A loop that stores a vector in a row, plus another row if given."""
-        rows = [f"real *out = {to};", *([f"const real *plus = {plus};"] if plus else [])]
-        total = f"load(plus + (j), n) + {name}" if plus else name
-        code = " ".join([*self.lines, f"store(out + (j), {total}, n);"])
-        return over_columns(f"OVER_ROW({width}, STEP)", code, [*self.before, *rows])
+    def stored(self, name: str, width: int, to: str) -> str:
+        """A loop that stores a vector in a row."""
+        return self._over(f"OVER_ROW({width}, STEP)", f"store(out + (j), {name}, n);", to)
 
-    def added(self, name: str, width: int, to: str) -> str:
-        """A loop that adds a vector to a row, to which other rows are added, too."""
-        code = " ".join([*self.lines, f"ADD_TO(out + (j), {name}, n);"])
+    def added(self, name: str, width: int, to: str, *, alone: bool = False) -> str:
+        """A loop that adds a vector to a row, to which others are added at once unless `alone`."""
+        step = f"ADD_TO(out + (j), {name}, n);"
+        if alone:
+            step = f"store(out + (j), load(out + (j), n) + {name}, n);"
+        return self._over(f"OVER_NUMBERS(0, {width}, STEP)", step, to)
+
+    def _over(self, loop: str, step: str, to: str) -> str:
         rows = [*self.before, f"real *out = {to};"]
-        return over_columns(f"OVER_NUMBERS(0, {width}, STEP)", code, rows)
+        return over_columns(loop, " ".join([*self.lines, step]), rows)
 
 
 def over_columns(loop: str, body: str, before: Iterable[str] = ()) -> str:

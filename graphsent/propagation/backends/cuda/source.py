@@ -18,7 +18,7 @@ MOST_THREADS = 256
 # Fields of the structure that kernels are given, besides arrays: see recurrence.h.
 _NUMBERS = ("num_starts", "num_leaves")
 _PLACES = ("nodes", "first_edge", "rows", "target", "out_first", "out")
-_ROWS = ("zeros", "acc", "projected", "dprojected")
+_ROWS = ("acc", "projected", "dprojected")
 
 
 class Program(NamedTuple):
@@ -70,9 +70,8 @@ def program_of(layout: Layout, dtype: torch.dtype) -> Program:
 
 def _kernel(name: str, body: str) -> str:
     """A kernel; its loops share memory, which is more than the compiler finds out."""
-    shared = {"SUM_ROW": "sums[MOST_THREADS]", "SCRATCH": "scratch[SIZE]"}
-    for macro, array in shared.items():
-        body = f"__shared__ real {array};\n{body}" if macro in body else body
+    if "SUM_ROW" in body:
+        body = f"__shared__ real sums[MOST_THREADS];\n{body}"
     return (
         f"KERNEL {name}(const __grid_constant__ struct own given, int64_t begin) {{\n"
         "const struct own *s = &given, *w = s;\n"

@@ -268,7 +268,6 @@ def _gradients(
         dinput_rows=plan.input_rows,
         dstart_inputs=dstart,
         acc=accumulated,
-        zeros=torch.zeros(plan.recurrence.size, **walk.options),
         out=order,
         out_first=torch.searchsorted(walk.source.index_select(0, order), numbers),
         target=None if plan.slots is not None else plan.schedule.target - plan.schedule.num_leaves,
