@@ -133,29 +133,17 @@ struct tile {
   at += along;                               \
   panel += PANEL;
 
-TILE(1, 4)
-TILE(2, 2)
-TILE(3, 2)
-TILE(4, 1)
-TILE(5, 1)
-TILE(6, 1)
+#define TILES(DO) DO(1, 4) DO(2, 2) DO(3, 2) DO(4, 1) DO(5, 1) DO(6, 1) HIGHER_TILES(DO)
 #if TILE_ROWS > 6
-TILE(7, 1)
-TILE(8, 1)
-TILE(9, 1)
-TILE(10, 1)
-TILE(11, 1)
-TILE(12, 1)
+#define HIGHER_TILES(DO) DO(7, 1) DO(8, 1) DO(9, 1) DO(10, 1) DO(11, 1) DO(12, 1)
+#else
+#define HIGHER_TILES(DO)
 #endif
+TILES(TILE)
 
-static void (*const tiles[][2])(const struct tile *) = {
-    {NULL, NULL},     {half1, tile1},   {half2, tile2},   {half3, tile3},
-    {half4, tile4},   {half5, tile5},   {half6, tile6},
-#if TILE_ROWS > 6
-    {half7, tile7},   {half8, tile8},   {half9, tile9},   {half10, tile10},
-    {half11, tile11}, {half12, tile12},
-#endif
-};
+#define ENTRY(ROWS, SPLIT) {half##ROWS, tile##ROWS},
+static void (*const tiles[][2])(const struct tile *) = {{NULL, NULL}, TILES(ENTRY)};
+#undef ENTRY
 
 // Computes the sums of tiles, of whose panel `columns` are left.
 static void run_tiles(int64_t height, const struct tile *t, int64_t columns) {
