@@ -217,19 +217,9 @@ def linear_map(
     if not is_a(result, Symbol) or result.numbers[:-1] != (NODES.number,):
         raise Untraceable("it does not return a row for each node")
     width = result.numbers[1]
-    refs = tracer.refs(result)
-    added = refs[0].value.args if refs[0].value.op == "add" else refs[:1]
-    if len(refs) != 1 or any(ref != ref.value.ref() for ref in (*refs, *added)):
-        return None, width
-    if [ref.value.op for ref in added] not in (["product"], ["product", "constant"]):
-        return None, width
-    terms = added[0].value.data
-    numbers = [terms[0].weight, *(ref.value.data for ref in added[1:])]
-    names = [tracer.constants[n].key for n in numbers]
-    if len(terms) > 1 or terms[0].rows.op != "input" or any(isinstance(n, int) for n in names):
-        return None, width
-    if tracer.shapes[numbers[0]] != (width, in_feats):  # its other columns are for zeros
-        return None, width
-    if any(tracer.shapes[n] != (width,) for n in numbers[1:]):  # a bias of shape (1, width)
-        return None, width
-    return (names[0], names[1] if len(names) > 1 else None), width
+    names: list[Any] = [known.key for known in tracer.constants]
+    if names and not tracer.calls and tracer.shapes == [(width, in_feats), (width,)][: len(names)]:
+        expected = FUNCTIONS["linear"](tracer, rows, *(tensors[name] for name in names))
+        if tracer.refs(expected) == tracer.refs(result):  # equal expressions are the same value
+            return (names[0], names[1] if len(names) > 1 else None), width
+    return None, width
