@@ -1,19 +1,15 @@
 // The loop of a walk over levels; the functions for blocks of rows are generated.
 
-// The row after a block of at least one row.
-static int64_t end_of_block(const struct own *s, int64_t first, int64_t last) {
+// Begins a block of at least one row; returns the row after it.
+static int64_t begin_block(struct own *s, int64_t first, int64_t last) {
   const int64_t *edges = s->walk.first_edge;
   int64_t row = first + 1;
   last = smaller(last, first + s->block);
-  while (edges && row < last && edges[row + 1] - edges[first] <= s->edge_block) row++;
-  return edges ? row : last;
-}
-
-// The edges to the nodes of a block.
-static void find_edges(struct own *s, int64_t first, int64_t last) {
-  if (!s->walk.first_edge) return;
-  s->first_edge = s->walk.first_edge[first];
-  s->last_edge = s->walk.first_edge[last];
+  if (!edges) return last;
+  while (row < last && edges[row + 1] - edges[first] <= s->edge_block) row++;
+  s->first_edge = edges[first];
+  s->last_edge = edges[row];
+  return row;
 }
 
 static void forward_by(const struct walk *given, int64_t thread, int64_t threads) {
@@ -36,8 +32,7 @@ static void forward_by(const struct walk *given, int64_t thread, int64_t threads
     const int64_t last = share(begin, behind, thread + 1, threads);
     BARRIER
     for (int64_t row = share(begin, behind, thread, threads), next; row < last; row = next) {
-      next = end_of_block(s, row, last);
-      find_edges(s, row, next);
+      next = begin_block(s, row, last);
       nodes_forward(s, row, next);
       sources_forward(s, w->num_starts + row, w->num_starts + next);
     }
@@ -70,8 +65,7 @@ static void backward_by(const struct walk *given, int64_t thread, int64_t thread
     const int64_t last = share(begin, behind, thread + 1, threads);
     BARRIER
     for (int64_t row = share(begin, behind, thread, threads), next; row < last; row = next) {
-      next = end_of_block(s, row, last);
-      find_edges(s, row, next);
+      next = begin_block(s, row, last);
       sources_backward(s, w->num_starts + row, w->num_starts + next);
       nodes_backward(s, row, next);
       settle(s, next - row);
