@@ -135,20 +135,16 @@ class Layout:
 
     def block(self, value: Value) -> tuple[str, str]:
         """The address of the first row of a block of ``combine``, and the stride."""
-        stride = str(value.width) if value.op in LEAVES else self.array_of[value].stride
-        begin = "s->first_edge" if value.domain == EDGE else "first"
-        row = ROW[value.domain]
-        address = self.address(self.combine, value)
-        return f"({{ const int64_t {row} = {begin}; {address}; }})", stride
+        return self._rows_from("s->first_edge" if value.domain == EDGE else "first", value)
 
     def all_rows(self, value: Value) -> tuple[str, str]:
-        """The address of the first of all rows, and the stride."""
-        if value.op == "state":
-            return f"s->state[{value.data[0]}]", "SIZE"
-        array = self.array_of[value]
-        if array.group == "STATE":
-            return f"{array.begin} + w->num_starts * SIZE", "SIZE"
-        return array.begin, array.stride
+        """The address of the first of all rows of ``combine``, and the stride."""
+        return self._rows_from("0, first = 0", value)
+
+    def _rows_from(self, begin: str, value: Value) -> tuple[str, str]:
+        stride = str(value.width) if value.op in LEAVES else self.array_of[value].stride
+        address = self.address(self.combine, value)
+        return f"({{ const int64_t {ROW[value.domain]} = {begin}; {address}; }})", stride
 
     def constant(self, lowered: Lowered, number: int) -> int:
         """The number of a constant among those of ``combine``, then ``start``."""
