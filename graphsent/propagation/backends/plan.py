@@ -62,11 +62,6 @@ class Plan(NamedTuple):
     num_results: int
     counts: tuple[int, int]
 
-    @property
-    def num_missing(self) -> int:
-        """Number of parts of the states that are not returned."""
-        return self.recurrence.num_parts - self.num_results
-
     def divided(self, tensors: Sequence[Any]) -> Given:
         """Splits a flat sequence of tensors, or of something for each of them."""
         inputs, start = self.counts

@@ -54,7 +54,8 @@ class _Call:
         self.tensors(start_inputs=start)
 
     def _point(self, name: str, kind: Any, numbers: Sequence[int | None]) -> None:
-        array = (kind * max(len(numbers), 1))(*numbers)
+        # At least one number of each part of the states; those that are not given are NULL.
+        array = (kind * max(len(numbers), self.plan.recurrence.num_parts))(*numbers)
         self.kept.append(array)
         setattr(self.walk, name, ctypes.addressof(array))
 
@@ -82,7 +83,7 @@ class _Generated(ReverseMode):
         call = _Call(plan, given, keep)
         shape = plan.schedule.num_nodes, plan.recurrence.size
         results = [empty(*shape, like=like) for _ in range(plan.num_results)]
-        call.tensors(results=[*results, *[None] * plan.num_missing])
+        call.tensors(results=results)
         call.measure(backward=False)
         kept = empty(call.walk.kept_size, like=like) if keep else None
         places = torch.empty(call.walk.places_size, dtype=torch.int64, device=like.device)
@@ -109,14 +110,13 @@ class _Generated(ReverseMode):
         alone = call.walk.num_threads == 1
         shared = [rows if alone else None for rows in plan.input_rows]
         dinputs, dstart, dconstants = plan.gradient_memory(tensors, wanted, shared)
-        call.tensors(dresults=[*contiguous(gradients), *[None] * plan.num_missing])
-        call.tensors(dinputs=dinputs, dinput_rows=shared, dconstants=dconstants)
+        call.tensors(dresults=contiguous(gradients), dinputs=dinputs, dinput_rows=shared)
         of_inputs = dstart
         if plan.projected:
             dx, dweight, dbias, *others = dstart
             call.projection.point(dinputs=dx, dweight=dweight, dbias=dbias)
             of_inputs = [None, *others]
-        call.tensors(dstart_inputs=of_inputs)
+        call.tensors(dstart_inputs=of_inputs, dconstants=dconstants)
         call.measure(backward=True)
         call.run("backward", tensors[0])
         if not alone:
