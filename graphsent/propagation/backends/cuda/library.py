@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import functools
 import logging
-import threading
 from typing import NamedTuple
 
 import torch
 
 from graphsent.kernels.library import SWITCH, TYPES, switched_off
+from graphsent.kernels.once import Once
 from graphsent.propagation.backends.c.layout import Layout
 from graphsent.propagation.backends.cuda.driver import CudaError, Module
 from graphsent.propagation.backends.cuda.source import Program, program_of
 from graphsent.propagation.recurrence.recurrence import CHANGES_OFTEN, Recurrence
 
-_lock = threading.Lock()
 _log = logging.getLogger(__name__)
 
 
@@ -39,11 +37,9 @@ def cuda_library(
         return f"there is no compiled code for {dtype}"
     if switched_off():
         return f"{SWITCH}=0 turns compiled code off"
-    key = "cuda", dtype, device
-    known = recurrence.derived
-    with _lock:
-        if key not in known:
-            known[key] = _made(recurrence, dtype, device)
+    key, known = ("cuda", dtype, device), recurrence.derived
+    if key not in known:
+        known[key] = _made(recurrence, dtype, device)
     return known[key]
 
 
@@ -59,6 +55,6 @@ def _made(recurrence: Recurrence, dtype: torch.dtype, device: torch.device) -> C
         return f"there is no compiled code: {error}"
 
 
-@functools.cache
+@Once
 def _module(text: str, device: torch.device) -> Module:
     return Module(text)
