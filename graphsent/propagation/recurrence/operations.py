@@ -28,13 +28,6 @@ class Operation(NamedTuple):
     slow: bool = False
 
 
-def _larger_gradients(g: Any, y: Any, a: Any, b: Any) -> list[Any]:
-    """The gradient for the larger argument, half of it for equal ones."""
-    a_first, b_first = a.at_least(b), b.at_least(a)
-    share = g / (a_first + b_first)
-    return [a_first.chosen(share)[0], b_first.chosen(share)[0]]
-
-
 def _largest_gradients(g: Any, y: Any, *args: Any) -> list[Any]:
     """Splits the gradient evenly between all arguments that are the largest."""
     equal = [arg.at_least(y) for arg in args]
@@ -81,11 +74,7 @@ OPERATIONS = {
         # The second one's, if it is larger or NaN and the first is not NaN.
         lambda g, y, a, b: (a.at_least(a) * (1 - a.at_least(b))).chosen(g)[::-1],
     ),
-    "larger": Operation(
-        torch.maximum,
-        "first_of_largest({}, {})".format,
-        _larger_gradients,
-    ),
+    "larger": Operation(torch.maximum, "first_of_largest({}, {})".format, _largest_gradients),
     "largest": Operation(  # of any number of arguments
         lambda *parts: torch.amax(torch.stack(torch.broadcast_tensors(*parts)), 0),
         lambda *parts: reduce("first_of_largest({}, {})".format, parts),
