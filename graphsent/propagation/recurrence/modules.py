@@ -124,23 +124,16 @@ def _facts(cell: Any) -> list[Any]:
     if len(set(tensors)) < len(tensors):
         facts.append([tensors.index(tensor) for tensor in tensors])
     facts.append(torch.get_default_dtype())
-    _add_facts(cell, facts)
+    for path, module in cell.named_modules(remove_duplicate=False):
+        facts += [path, type(module)]
+        for name, value in vars(module).items():
+            if name in _HOOKS:
+                facts.append(len(value))
+            elif name not in _OF_MODULES or name == "training":
+                facts += [name, fact(value)]
+        for tensors in (module._parameters, module._buffers):  # not in `vars` if it is a jit.trace
+            facts += [(n, None if t is None else (t.shape, t.dtype)) for n, t in tensors.items()]
     return facts
-
-
-def _add_facts(module: nn.Module, facts: list[Any]) -> None:
-    facts.append(type(module))
-    for name, value in vars(module).items():
-        if name in _HOOKS:
-            facts.append(len(value))
-        elif name not in _OF_MODULES or name == "training":
-            facts += [name, fact(value)]
-    for tensors in (module._parameters, module._buffers):  # not in its `vars` if it is a jit.trace
-        facts += [(n, None if t is None else (t.shape, t.dtype)) for n, t in tensors.items()]
-    for name, child in module._modules.items():
-        facts.append(name)
-        if child is not None:
-            _add_facts(child, facts)
 
 
 _Signature = tuple[torch.dtype, Sequence[int], int | None]
