@@ -12,11 +12,9 @@ from graphsent.propagation.autocast import without_autocast
 from graphsent.propagation.backends.plan import Plan
 from graphsent.propagation.linear import linear
 from graphsent.propagation.recurrence.evaluation import Evaluation
-from graphsent.propagation.schedule.schedule import Bucket, Level, Schedule
+from graphsent.propagation.schedule.schedule import Nodes, Schedule
 from graphsent.propagation.schedule.slots import Slots
 from graphsent.propagation.tape import Buffer, Tape
-
-Group = Bucket | Level
 
 
 def run_levels(
@@ -41,8 +39,8 @@ def run_levels(
         The parts of the states, (num_nodes, size).
     """
 
-    def step(group: Group, states: Sequence[Tensor], rows: Sequence[Tensor]) -> Sequence[Tensor]:
-        count = group.end - group.start
+    def step(nodes: Nodes, states: Sequence[Tensor], rows: Sequence[Tensor]) -> Sequence[Tensor]:
+        count = nodes.end - nodes.start
         return combine(tuple(part.unflatten(0, (count, -1)) for part in states), *rows)
 
     return _propagate(step, schedule, start, inputs, slots, by_degree=slots is None)
@@ -65,13 +63,13 @@ def run_traced(plan: Plan, *tensors: Tensor) -> tuple[Tensor, ...]:
         start = [part.index_select(0, plan.leaf_rows) for part in start]
     evaluation = Evaluation(recurrence.combine.results, constants)
 
-    def step(group: Group, states: Sequence[Tensor], rows: Sequence[Tensor]) -> Sequence[Tensor]:
+    def step(nodes: Nodes, states: Sequence[Tensor], rows: Sequence[Tensor]) -> Sequence[Tensor]:
         target = None
         if slots is None:
-            target = schedule.target[group.first_edge : group.last_edge] - group.start
+            target = schedule.target[nodes.first_edge : nodes.last_edge] - nodes.start
         else:
             states = [part.unflatten(0, (-1, slots.count)) for part in states]
-        return evaluation.at(rows, states, target, group.degree)
+        return evaluation.at(rows, states, target, nodes.degree)
 
     inputs, read = [], {value.data for value in evaluation.values if value.op == "input"}
     for number, (part, rows) in enumerate(zip(given.inputs, plan.input_rows, strict=True)):
@@ -106,7 +104,7 @@ def plain_gradients(
 
 
 def _propagate(
-    step: Callable[[Group, Sequence[Tensor], Sequence[Tensor]], Sequence[Tensor]],
+    step: Callable[[Nodes, Sequence[Tensor], Sequence[Tensor]], Sequence[Tensor]],
     schedule: Schedule,
     start: Sequence[Tensor],
     inputs: Sequence[Tensor],
@@ -129,14 +127,14 @@ def _propagate(
         buffers = [Buffer(tape, values) for values in inputs]
         for level in schedule.levels[1:]:
             results = []
-            for group in level.buckets if by_degree else (level,):
-                rows = slice(group.start - first, group.end - first)
+            for nodes in level.buckets if by_degree else (level,):
+                rows = slice(nodes.start - first, nodes.end - first)
                 if slots is None:
-                    source = schedule.source[group.first_edge : group.last_edge]
+                    source = schedule.source[nodes.first_edge : nodes.last_edge]
                 else:
                     source = slots.source[rows.start * slots.count : rows.stop * slots.count]
                 children = [state.read(source) for state in states]
-                results.append(step(group, children, [buffer.read(rows) for buffer in buffers]))
+                results.append(step(nodes, children, [buffer.read(rows) for buffer in buffers]))
             for state, parts in zip(states, zip(*results, strict=True), strict=True):
                 part = parts[0] if len(parts) == 1 else torch.cat(parts)
                 state.write(slice(level.start, level.end), part)

@@ -34,29 +34,18 @@ def to_device(index: Tensor, device: torch.device) -> Tensor:
     return index.pin_memory().to(device, non_blocking=True)
 
 
-class Bucket(NamedTuple):
-    """Nodes of one level with the same in-degree; ordinals and mailbox rows are half-open."""
+class Nodes(NamedTuple):
+    """Nodes that can be computed at once; ordinals and mailbox rows are half-open.
+
+    ``degree`` is the highest in-degree, ``buckets`` of a level are its nodes by in-degree.
+    """
 
     start: int
     end: int
     first_edge: int
     last_edge: int
     degree: int
-
-
-class Level(NamedTuple):
-    """Nodes that can be computed at once; ordinals and mailbox rows are half-open."""
-
-    start: int
-    end: int
-    first_edge: int
-    last_edge: int
-    buckets: tuple[Bucket, ...]
-
-    @property
-    def degree(self) -> int:
-        """The highest in-degree."""
-        return self.buckets[-1].degree
+    buckets: tuple[Nodes, ...] = ()
 
 
 class Schedule(Unchanging):
@@ -93,7 +82,7 @@ class Schedule(Unchanging):
         self.nodes, self.ordinal, self.edges, self.source, self.target = packed.split(sizes)
 
     @cached_property
-    def levels(self) -> tuple[Level, ...]:
+    def levels(self) -> tuple[Nodes, ...]:
         """Slices of ordinals and mailbox rows, as Python integers."""
         if not len(self.ends):
             return ()
@@ -103,12 +92,14 @@ class Schedule(Unchanging):
         edges = np.concatenate(([0], np.cumsum(self.degrees)))[starts]
         degree = self.degrees[starts[:-1]]
         columns = (starts[:-1], starts[1:], edges[:-1], edges[1:], degree)
-        buckets = map(Bucket, *(column.tolist() for column in columns))
+        buckets = map(Nodes, *(column.tolist() for column in columns))
         levels = []
         for _, members in groupby(zip(level.tolist(), buckets, strict=True), itemgetter(0)):
             parts = tuple(bucket for _, bucket in members)
             first, last = parts[0], parts[-1]
-            levels.append(Level(first.start, last.end, first.first_edge, last.last_edge, parts))
+            levels.append(
+                last._replace(start=first.start, first_edge=first.first_edge, buckets=parts)
+            )
         return tuple(levels)
 
     @property

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from graphsent._dgl import dgl
 from graphsent.propagation.errors import PropagationError, described
-from graphsent.propagation.schedule.schedule import Bucket, Level, Schedule
+from graphsent.propagation.schedule.schedule import Nodes, Schedule
 from graphsent.propagation.tape import Buffer, Rows, Tape
 from graphsent.propagation.topological.builtin_functions import is_builtin, messages_of, reduced_by
 
@@ -58,7 +58,7 @@ class Traversal:
     # Levels
 
     def _reduced(
-        self, level: Level, message_func: Function, reduce_func: Function
+        self, level: Nodes, message_func: Function, reduce_func: Function
     ) -> dict[str, Tensor]:
         """The results of the reduce function at the nodes of a level."""
         builtin = is_builtin(reduce_func)
@@ -84,7 +84,7 @@ class Traversal:
                 results.append(_checked(reduced, "reduce", count))
         return self._joined(results, level)
 
-    def _messages(self, level: Level, function: Function) -> Mapping[str, Tensor]:
+    def _messages(self, level: Nodes, function: Function) -> Mapping[str, Tensor]:
         rows = slice(level.first_edge, level.last_edge)
         data = (
             self._node_rows(self.schedule.source[rows]),
@@ -96,7 +96,7 @@ class Traversal:
             return messages_of(function, edges)
         return _checked(function(edges), "message", len(edges))
 
-    def _joined(self, results: Sequence[Mapping[str, Tensor]], level: Level) -> dict[str, Tensor]:
+    def _joined(self, results: Sequence[Mapping[str, Tensor]], level: Nodes) -> dict[str, Tensor]:
         """The results of all buckets of a level; nodes without messages come first."""
         if len(results) == 1 and len(level.buckets) == 1:
             return dict(results[0])
@@ -120,7 +120,7 @@ class Traversal:
         return RowData({**self.node_data, **self.written}, self._node_buffer, rows)
 
     def _node_batch(
-        self, rows: Level | Bucket, data: RowData, mailbox: Mapping[str, Tensor] | None = None
+        self, rows: Nodes, data: RowData, mailbox: Mapping[str, Tensor] | None = None
     ) -> Any:
         ids = self.schedule.nodes[rows.start : rows.end].to(self.graph.idtype)
         return dgl.udf.NodeBatch(self.graph, ids, self.graph.ntypes[0], data, mailbox)
@@ -140,7 +140,7 @@ class Traversal:
         with torch.set_grad_enabled(self.with_gradients):
             return Buffer(self.tape, values.to(order.device).index_select(0, order))
 
-    def _write(self, name: str, level: Level, values: Tensor) -> None:
+    def _write(self, name: str, level: Nodes, values: Tensor) -> None:
         if name not in self.nodes and name not in self.node_data:
             initial = self._initial(name, self.schedule.num_nodes, values)
             self.nodes[name] = Buffer(self.tape, initial)
