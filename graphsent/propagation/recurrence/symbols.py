@@ -28,15 +28,11 @@ class Untraceable(Exception):
         TRACING.reason = reason  # the function may catch it
 
 
-def _refused_type(reason: str) -> Any:
-    """A ``__class__`` that refuses ``isinstance``, whose result would differ from torch's."""
-
-    def kind(self: Any) -> type:
-        if TRACING.active:
-            raise Untraceable(reason)
-        return type(self)
-
-    return property(kind)
+def _kind(self: Any) -> type:
+    """``__class__`` where ``isinstance`` is refused: its result would differ from torch's."""
+    if TRACING.active:
+        raise Untraceable(self.reason)
+    return type(self)
 
 
 class _Refusing:
@@ -47,6 +43,7 @@ class _Refusing:
     """
 
     reason: str
+    __class__: Any = property(_kind)
 
     def refuse(self, *_: Any, **__: Any) -> Any:
         """Raises Untraceable."""
@@ -71,7 +68,6 @@ class Size(_Refusing):
         return True if self is other else self.refuse()
 
     __hash__ = _Refusing.refuse
-    __class__ = property(lambda self: self.refuse() if TRACING.active else Size)
 
 
 class Indices(_Refusing):
@@ -80,7 +76,6 @@ class Indices(_Refusing):
     reason = "it uses the indices of maxima or minima"
     __getattr__ = __setattr__ = __iter__ = __getitem__ = __len__ = _Refusing.refuse
     __contains__ = __matmul__ = __rmatmul__ = _Refusing.refuse
-    __class__ = _refused_type(reason)
 
 
 NODES = Size(
@@ -94,7 +89,8 @@ class Shape(tuple):
     """The sizes of a tensor."""
 
     __slots__ = ()
-    __class__ = _refused_type("it checks the type of the shape of a tensor")
+    reason = "it checks the type of the shape of a tensor"
+    __class__: Any = property(_kind)
 
 
 def shape_of(numbers: Sequence[int]) -> Shape:
@@ -155,11 +151,12 @@ class Symbol:
     __float__ = __int__ = __index__ = item = tolist = all = any = __bool__
     __repr__ = __reduce_ex__ = __bool__  # print and copy
 
-    __class__ = _refused_type(
+    reason = (
         "it checks the type of a tensor, directly or in an autograd.Function, sets attributes of "
         "modules, or calls torch.where(..., h, 0.0) or torch.pow(h, 2); h.where(..., 0.0) and "
         "h ** 2 can be traced"
     )
+    __class__: Any = property(_kind)
 
     def __len__(self) -> int:
         return self.shape[0].__index__()
