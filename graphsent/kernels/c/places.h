@@ -15,33 +15,21 @@ struct places {
   int64_t *known;                     // (count, num_starts) pair of each row of the start, or -1
 };
 
-// The size of all arrays.
-static int64_t size_of_places(const struct walk *w, int64_t inner) {
-  return COUNT * (2 + 5 * inner + w->num_starts);
-}
-
-// Divides the memory.
-static struct places places_of(const struct walk *w, int64_t inner) {
-  struct places p = {.pair_ends = w->places};
-  p.pair_starts = p.pair_ends + COUNT;
-  p.pair_of = p.pair_starts + COUNT * inner;
-  p.earlier = p.pair_of + COUNT * inner;
-  p.link_rows = p.earlier + COUNT * (inner + 1);
-  p.link_sources = p.link_rows + COUNT * inner;
-  p.known = p.link_sources + COUNT * inner;
-  return p;
-}
-
-static int64_t number_of_pairs(const struct walk *w) {
-  return COUNT ? w->places[COUNT - 1] : 0;
+static void take_all(struct places *p, struct arena *arena, int64_t num_starts, int64_t inner) {
+  p->pair_ends = take_places(arena, COUNT);
+  p->pair_starts = take_places(arena, COUNT * inner);
+  p->pair_of = take_places(arena, COUNT * inner);
+  p->earlier = take_places(arena, COUNT * (inner + 1));
+  p->link_rows = take_places(arena, COUNT * inner);
+  p->link_sources = take_places(arena, COUNT * inner);
+  p->known = take_places(arena, COUNT * num_starts);
 }
 
 static int64_t first_pair(const struct places *p, int64_t slot) {
   return slot ? p->pair_ends[slot - 1] : 0;
 }
 
-static void find_places(const struct walk *w, int64_t inner) {
-  struct places p = places_of(w, inner);
+static void find_places(const struct walk *w, struct places p, int64_t inner) {
   int64_t pairs = 0;
   for (int64_t n = 0; n < COUNT * w->num_starts; n++) p.known[n] = -1;
   for (int64_t k = 0; k < COUNT; k++) {

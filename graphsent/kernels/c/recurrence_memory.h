@@ -5,9 +5,9 @@
 // The state of a thread in a walk.
 struct own {
   struct walk walk;
-  struct arena kept_arena, work_arena;
+  struct arena kept_arena, work_arena, place_arena;
   int64_t thread, threads, inner, num_rows, block, edge_block, pairs_a_slot;
-  int64_t first_edge, last_edge, num_places;  // the edges to a block of nodes; size of places
+  int64_t first_edge, last_edge;  // the edges to a block of nodes
   int64_t accumulated;  // the number of rows in `acc` that are not yet added to `all_acc`
   struct places places;
   int64_t *rows, *target;     // the state seen by an edge or slot; the node of an edge
@@ -66,13 +66,14 @@ static void divide(struct own *s, const struct walk *given, int64_t thread, int6
   s->num_rows = w->num_starts + s->inner;
   s->kept_arena.begin = w->keep ? (char *)w->kept : NULL;
   s->work_arena.begin = (char *)w->workspace;
+  s->place_arena.begin = (char *)w->places;
   struct arena *work = &s->work_arena, *kept = w->keep ? &s->kept_arena : work, *arena = kept;
   choose_block(s);
   s->pairs_a_slot = smaller(w->num_starts, s->inner);
   const int64_t links = COUNT ? s->inner * COUNT : w->num_edges;
-  s->rows = w->places;
-  s->num_places = links + (COUNT ? size_of_places(w, s->inner) : links);
-  if (w->places) s->target = w->places += links;
+  s->rows = take_places(&s->place_arena, links);
+  if (COUNT) take_all(&s->places, &s->place_arena, w->num_starts, s->inner);
+  if (!COUNT) s->target = take_places(&s->place_arena, links);
   for (int part = 0; part < PARTS; part++) {
     s->state[part] = take(kept, (s->num_rows + 1) * SIZE);
   }
@@ -80,7 +81,6 @@ static void divide(struct own *s, const struct walk *given, int64_t thread, int6
   WHOLE(TAKE)
   KEPT(TAKE_KEPT)
   arena = work;
-  if (COUNT) s->places = places_of(w, s->inner);
   if (!backward) {
     FORWARD(TAKE)
     for (int64_t n = 0; n < threads; n++) {
@@ -112,7 +112,7 @@ static void find_rows(struct own *s) {
   for (int64_t n = 0; n < s->inner * COUNT; n++) {
     s->rows[n] = w->source[n] < w->num_nodes ? row_at(w, w->source[n]) : s->num_rows;
   }
-  if (COUNT) find_places(w, s->inner);
+  if (COUNT) find_places(w, s->places, s->inner);
   for (int64_t r = 0; !COUNT && r < s->inner; r++) {
     for (int64_t e = w->first_edge[r]; e < w->first_edge[r + 1]; e++) {
       s->rows[e] = row_at(w, w->source[e]);

@@ -103,5 +103,5 @@ void recurrence_sizes(struct walk *w, int backward) {
   divide(&s, w, 0, w->num_threads, backward);
   w->kept_size = numbers_in(&s.kept_arena);
   w->workspace_size = numbers_in(&s.work_arena);
-  w->places_size = s.num_places;
+  w->places_size = s.place_arena.used / sizeof(int64_t);
 }
