@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from itertools import combinations
 
 from graphsent.propagation.recurrence.expressions import Domain, Value, reached
 from graphsent.propagation.recurrence.operations import OPERATIONS
@@ -16,8 +17,6 @@ OVER_EDGES = ("sum", "pull", "prod", "others", "max", "amax", "first")
 """Loops over the edges of a node."""
 
 _ARRAYS = ("product", "back", "rowsum", "pack", *OVER_EDGES)
-CHEAP = 3
-"""Up to this number of operations is repeated where their result is needed again."""
 
 
 class Lowered:
@@ -88,15 +87,11 @@ def _choose_arrays(
         for ref in value.args:
             uses[ref.value].append((value, ref.first, ref.end))
     chosen = set(known) | {value for value in roots if value.op not in LEAVES}
-    cost: dict[Value, int] = {}
     for value in values:
         if value.op in LEAVES or value in known:
-            cost[value] = 0
             continue
-        made_of = sum(cost.get(ref.value, 0) for ref in value.args if ref.value not in chosen)
-        cost[value] = 1 + made_of
         slow = value.op in _ARRAYS or (value.op in OPERATIONS and OPERATIONS[value.op].slow)
-        if slow or _is_often_used(value, uses[value], cost[value]):
+        if slow or _is_often_used(value, uses[value]):
             chosen.add(value)
         read = [term.rows for term in value.data] if value.op == "product" else []
         if value.op in ("max", "amax"):  # computed again, a maximum might differ in the last bit
@@ -105,14 +100,10 @@ def _choose_arrays(
     return chosen
 
 
-def _is_often_used(value: Value, uses: list[tuple[Value, int, int]], cost: int) -> bool:
-    """Whether repeating an operation takes longer than storing its result."""
-    most = 0
-    for _, first, last in uses:
-        most = max(most, sum(a < last and first < b for _, a, b in uses))
+def _is_often_used(value: Value, uses: list[tuple[Value, int, int]]) -> bool:
+    """Whether some of its columns are used several times."""
     at_edges = value.domain != Domain.EDGE and any(
         user.domain == Domain.EDGE or user.op in OVER_EDGES for user, *_ in uses
     )
-    return (
-        (most > 1 and cost > CHEAP) or (at_edges and cost > 1) or (value.op == "div" and most > 1)
-    )
+    pairs = combinations(uses, 2)
+    return at_edges or any(a < last and first < b for (_, first, last), (_, a, b) in pairs)
