@@ -9,8 +9,10 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+import torch
 from scipy.special import stdtr, stdtrit
 
+from graphsent._threads import torch_threads
 from graphsent.errors import DataError
 from graphsent.reproduction.examples import addends, metric_of, unpack
 
@@ -93,12 +95,13 @@ def compare(
 def _resampled(columns: tuple[str, ...], sides: Sequence[np.ndarray], seed: int) -> np.ndarray:
     """Differences of the mean metrics in samples, from addends (num_runs, num_examples, k)."""
     both, number = np.concatenate(sides), sides[0].shape[1]
-    # One product for both sides: beside other processes, two take twice the time. With einsum, it
-    # would be 50 times slower.
-    terms = both.transpose(1, 0, 2).reshape(number, -1)
+    terms = torch.from_numpy(both.transpose(1, 0, 2).reshape(number, -1))
     found = []
     for counts, *runs in _draws(number, tuple(map(len, sides)), seed):
-        sums = (counts.astype(np.float64) @ terms).reshape(len(counts), len(both), -1)
+        # Beside other processes, two threads take ten times as long as one; einsum, 50 times.
+        with torch_threads(1):
+            sums = (torch.from_numpy(counts).to(terms.dtype) @ terms).numpy()
+        sums = sums.reshape(len(counts), len(both), -1)
         metrics = np.split(metric_of(columns, sums, number), [len(sides[0])], 1)
         first, second = (
             np.take_along_axis(each, chosen, 1).mean(1)
