@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow  # 25 s of the default tests, for a script of ours
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 BENCHMARKS = REPOSITORY / "benchmarks"
 TINY = ["--in-feats", "8", "--hidden-feats", "6", "--batch-sizes", "2", "--trees-a-round", "2"]

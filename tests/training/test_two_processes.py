@@ -18,7 +18,7 @@ SCRIPT = Path(two_processes.__file__)
 TRAIN, BATCH = two_processes.TRAIN, two_processes.BATCH
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")  # a worker may return to these tests after those of other files
 def results(tmp_path_factory) -> dict[str, list[dict]]:
     """The results of one process and of two, by case."""
     out = tmp_path_factory.mktemp("processes")
