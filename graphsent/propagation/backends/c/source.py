@@ -149,10 +149,10 @@ class Passes:
             copied = f"memcpy(to, {given} + {node} * SIZE, SIZE * sizeof(real));\n"
             initial = "" if starts else f"if ({given}) {copied}else "
             initial += "memset(to, 0, SIZE * sizeof(real));\n"
-            slotted = self.layout.slotted
-            added = (
-                self._of_slots(number, starts) if slotted else self._of_slot(number, None, starts)
-            )
+            if self.layout.slotted:
+                added = self._of_slots(number, starts)
+            else:
+                added = self._of_slot(number, None, starts)
             text += f"{{ {row}\n{initial}{added}}}\n"
         return over_rows(SOURCE, text)
 
