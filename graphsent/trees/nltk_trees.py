@@ -30,7 +30,7 @@ def from_nltk(tree: nltk.Tree) -> tuple[list[str], list[str | None], list[int]]:
         children = list(node)
         is_leaf = len(children) == 1 and isinstance(children[0], str)
         if not is_leaf:
-            _check_children(children, label, type(tree))
+            _check_children(children, label)
             stack.extend((child, len(labels)) for child in reversed(children))
         labels.append(label)
         tokens.append(children[0] if is_leaf else None)
@@ -38,7 +38,7 @@ def from_nltk(tree: nltk.Tree) -> tuple[list[str], list[str | None], list[int]]:
     return labels, tokens, parents
 
 
-def _check_children(children: list, label: str, tree_type: type) -> None:
+def _check_children(children: list, label: str) -> None:
     if not children:
         raise EmptyNode(f"node {label!r} has no children: expected a token or child nodes")
     leaves = [child for child in children if not hasattr(child, "label")]
