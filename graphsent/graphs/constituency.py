@@ -94,7 +94,6 @@ def _forest(trees: Sequence[Tree]) -> Forest:
     first_word = words_before[starts][tree]
     span = np.stack((words_before[:-1], words_before[ends]), axis=1) - first_word[:, None]
     return Forest(
-        num_trees=len(trees),
         tree=tree,
         parent=parent,
         child_index=child_index(parent),

@@ -96,7 +96,6 @@ def _forest(trees: Sequence[DependencyTree]) -> Forest:
     head = np.where(head < 0, NOTHING, head + starts[tree])
     position = np.arange(len(tree)) - starts[tree]
     return Forest(
-        num_trees=len(trees),
         tree=tree,
         parent=head,
         child_index=child_index(head),

@@ -15,12 +15,11 @@ from graphsent.trees.structure import depths, heights
 
 
 class Forest(NamedTuple):
-    """The nodes of ``num_trees`` trees, grouped by tree and in each tree's own node order.
+    """The nodes of trees, grouped by tree and in each tree's own node order.
 
     All arrays are int64 and have one row per node.
     """
 
-    num_trees: int
     tree: np.ndarray  # (num_nodes,) index of the tree the node belongs to, ascending
     parent: np.ndarray  # (num_nodes,) row of the parent, -1 at roots
     child_index: np.ndarray  # (num_nodes,) index among the children of the parent, 0 at roots
@@ -47,14 +46,12 @@ def _append(forest: Forest, added: Forest) -> Forest:
 
     ``added.parent`` refers to rows of ``forest`` followed by those of ``added``.
     """
-    columns = [np.concatenate(pair) for pair in zip(forest[1:], added[1:], strict=True)]
-    joined = Forest(forest.num_trees, *columns)
+    joined = Forest(*map(np.concatenate, zip(forest, added, strict=True)))
     order = np.argsort(joined.tree, kind="stable")
     row = np.empty_like(order)
     row[order] = np.arange(len(order))
     parent = np.where(joined.parent < 0, NOTHING, row[joined.parent])
-    joined = joined._replace(parent=parent)
-    return Forest(forest.num_trees, *(column[order] for column in joined[1:]))
+    return Forest(*(column[order] for column in joined._replace(parent=parent)))
 
 
 def split_heads(forest: Forest) -> Forest:
@@ -71,42 +68,30 @@ def split_heads(forest: Forest) -> Forest:
     num_left = np.bincount(new_row[forest.parent[children[is_left]]], minlength=len(heads))
     child_index = forest.child_index.copy()
     child_index[children[~is_left]] += 1
-
-    position = forest.position[heads]
-    added = Forest(
-        forest.num_trees,
-        tree=forest.tree[heads],
-        parent=heads,
-        child_index=num_left,
-        depth=forest.depth[heads] + 1,
-        span=np.stack((position, position + 1), axis=1),
-        position=position,
-    )
-    emptied = _without_words(forest, heads)
-    return _append(emptied._replace(child_index=child_index), added)
+    return _with_words_below(forest._replace(child_index=child_index), heads, num_left)
 
 
 def split_tokens(forest: Forest) -> Forest:
     """Moves every word to a new node below the node that carried it, in sentence order."""
     owners = np.flatnonzero(forest.position >= 0)
     owners = owners[np.lexsort((forest.position[owners], forest.tree[owners]))]
+    return _with_words_below(forest, owners, np.zeros(len(owners), np.int64))
+
+
+def _with_words_below(forest: Forest, owners: np.ndarray, child_index: np.ndarray) -> Forest:
+    """Moves the words of some nodes to new children, which have the given indices among others."""
     position = forest.position[owners]
     added = Forest(
-        forest.num_trees,
         tree=forest.tree[owners],
         parent=owners,
-        child_index=np.zeros(len(owners), np.int64),
+        child_index=child_index,
         depth=forest.depth[owners] + 1,
         span=np.stack((position, position + 1), axis=1),
         position=position,
     )
-    return _append(_without_words(forest, owners), added)
-
-
-def _without_words(forest: Forest, rows: np.ndarray) -> Forest:
-    position = forest.position.copy()
-    position[rows] = NOTHING
-    return forest._replace(position=position)
+    left = forest.position.copy()
+    left[owners] = NOTHING
+    return _append(forest._replace(position=left), added)
 
 
 def _next_sibling(forest: Forest, children: np.ndarray) -> np.ndarray:
