@@ -11,7 +11,7 @@ from graphsent.graphs import fields
 from graphsent.graphs.flat import trees_to_graph
 from graphsent.graphs.forest import Forest, split_tokens
 from graphsent.graphs.symbols import NOTHING, SymbolIndex
-from graphsent.trees.structure import child_index, depths, subtree_ends
+from graphsent.trees.structure import child_index, concatenated, depths, subtree_ends
 from graphsent.trees.tree import Tree, TreeLike, as_trees
 
 
@@ -82,12 +82,7 @@ def make_forest(trees: Sequence[Tree], direction: str) -> Forest:
 
 
 def _forest(trees: Sequence[Tree]) -> Forest:
-    sizes = np.array([tree.num_nodes for tree in trees], np.int64)
-    starts = np.cumsum(sizes) - sizes
-    tree = np.repeat(np.arange(len(trees)), sizes)
-    parent = np.concatenate([np.zeros(0, np.int64), *(tree.parents for tree in trees)])
-    parent = np.where(parent < 0, NOTHING, parent + starts[tree])
-
+    parent, tree, starts = concatenated([tree.parents for tree in trees])
     ends = subtree_ends(parent)
     has_word = ends == np.arange(1, len(tree) + 1)
     words_before = np.concatenate(([0], np.cumsum(has_word)))

@@ -11,9 +11,9 @@ from graphsent.errors import DataError
 from graphsent.graphs import fields
 from graphsent.graphs.flat import trees_to_graph
 from graphsent.graphs.forest import Forest, split_heads, split_tokens
-from graphsent.graphs.symbols import NOTHING, SymbolIndex
+from graphsent.graphs.symbols import SymbolIndex
 from graphsent.trees import DependencyTree
-from graphsent.trees.structure import child_index, depths, word_spans
+from graphsent.trees.structure import child_index, concatenated, depths, word_spans
 
 
 def dependency_graph(
@@ -89,11 +89,7 @@ def make_forest(trees: Sequence[DependencyTree], direction: str) -> Forest:
 
 
 def _forest(trees: Sequence[DependencyTree]) -> Forest:
-    sizes = np.array([tree.num_nodes for tree in trees], np.int64)
-    starts = np.cumsum(sizes) - sizes
-    tree = np.repeat(np.arange(len(trees)), sizes)
-    head = np.concatenate([np.zeros(0, np.int64), *(tree.heads for tree in trees)])
-    head = np.where(head < 0, NOTHING, head + starts[tree])
+    head, tree, starts = concatenated([tree.heads for tree in trees])
     position = np.arange(len(tree)) - starts[tree]
     return Forest(
         tree=tree,

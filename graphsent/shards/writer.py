@@ -17,7 +17,7 @@ from graphsent.shards.mapped import smallest
 from graphsent.shards.shard import KEPT, Schema, as_bytes, offsets_of
 from graphsent.shards.sizes import size_of
 from graphsent.trees import DependencyTree, Tree
-from graphsent.trees.structure import NO_PARENT, depths
+from graphsent.trees.structure import concatenated, depths
 
 __all__ = ["ShardWriter"]
 
@@ -162,12 +162,8 @@ def _depths(units: Sequence[Any]) -> np.ndarray:
     """Levels of each tree, or words of each sentence, vectorized; see ``depth_of``."""
     if isinstance(units[0], Sentence):
         return np.array([len(unit.words) for unit in units], np.int32)
-    parents = [_parents_of(unit) for unit in units]
-    sizes = np.array([len(each) for each in parents])
-    first = np.cumsum(sizes) - sizes
-    joined = np.concatenate(parents)
-    forest = np.where(joined < 0, NO_PARENT, joined + np.repeat(first, sizes))
-    return (np.maximum.reduceat(depths(forest), first) + 1).astype(np.int32)
+    forest, _, starts = concatenated([_parents_of(unit) for unit in units])
+    return (np.maximum.reduceat(depths(forest), starts) + 1).astype(np.int32)
 
 
 def _rests(pairs: Sequence[TreePair]) -> list[str]:

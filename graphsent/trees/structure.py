@@ -7,9 +7,28 @@ whole batch. Results are (N,) int64 unless stated otherwise.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 NO_PARENT = -1
+
+
+def concatenated(parents: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The forest of several trees, one after the other.
+
+    Args:
+        parents: The parents of each tree's nodes, by their rows in the tree.
+
+    Returns:
+        The parents by their rows in the forest, (N,) int64; the tree of each node, (N,) int64; and
+        the row of the first node of each tree, (num_trees,) int64.
+    """
+    sizes = np.array([len(each) for each in parents], np.int64)
+    starts = np.cumsum(sizes) - sizes
+    tree = np.repeat(np.arange(len(sizes)), sizes)
+    joined = np.concatenate([np.zeros(0, np.int64), *parents])
+    return np.where(joined < 0, NO_PARENT, joined + starts[tree]), tree, starts
 
 
 def depths(parents: np.ndarray) -> np.ndarray:

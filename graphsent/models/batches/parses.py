@@ -13,6 +13,7 @@ from graphsent._dgl import dgl
 from graphsent.errors import ModelError
 from graphsent.models.batches.trees import Context, tree_graph
 from graphsent.trees import ParseList, Tree, bracket_counts
+from graphsent.trees.structure import concatenated
 from graphsent.vocabulary import Vocabulary
 
 __all__ = ["RerankBatch", "as_lists", "counts_of", "parse_batch", "trees_of"]
@@ -97,16 +98,13 @@ def _inner_nodes(
     trees: Sequence[Tree], label_index: Mapping[str, int]
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
     """The fields ``inner`` to ``trees`` of a batch of binary trees."""
-    sizes = np.array([tree.num_nodes for tree in trees], np.int64)
-    tree = np.repeat(np.arange(len(trees), dtype=np.int64), sizes)
-    shift = np.repeat(np.cumsum(sizes) - sizes, sizes)
-    parents = np.concatenate([tree.parents for tree in trees])
+    parents, tree, _ = concatenated([tree.parents for tree in trees])
     numbers = [label_index.get(x, _UNKNOWN) for tree in trees for x in tree.labels]
     labels = np.array(numbers, np.int64)
     below = np.flatnonzero(parents >= 0)
-    below = below[np.argsort((parents + shift)[below], kind="stable")]
+    below = below[np.argsort(parents[below], kind="stable")]
     children = below.reshape(-1, 2)  # siblings, from left to right
-    inner = (parents + shift)[children[:, 0]]
+    inner = parents[children[:, 0]]
     return (
         torch.from_numpy(inner),
         torch.from_numpy(labels[inner]),
