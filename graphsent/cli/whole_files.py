@@ -77,7 +77,7 @@ def _labelled_trees(lines: Sequence[str], source: str) -> list[Tree]:
             if isinstance(tree, TreeError):
                 raise tree
             labels = tree.labels if label is None else (label.strip(), *tree.labels[1:])
-            trees.append(Tree(labels, tree.tokens, tree.parents))
+            trees.append(tree.replace(labels=labels))
     return trees
 
 

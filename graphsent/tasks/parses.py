@@ -211,7 +211,7 @@ def label_by_span(parse: DependencyTree, tree: Tree) -> DependencyTree:
 def with_root_label(parse: DependencyTree | Tree, label: str) -> DependencyTree | Tree:
     """A parse with the sentence label at its root; a constituency tree keeps its other labels."""
     if isinstance(parse, Tree):
-        return Tree((label, *parse.labels[1:]), parse.tokens, parse.parents)
+        return parse.replace(labels=(label, *parse.labels[1:]))
     labels = [label if head < 0 else "" for head in parse.heads.tolist()]
     return parse.replace(labels=labels)
 

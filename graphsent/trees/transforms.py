@@ -37,7 +37,7 @@ def relabel(tree: TreeLike, mapping: Mapping[str, str] | Callable[[str], str]) -
         new = {label: rename(label) for label in sorted(set(tree.labels))}
     except KeyError as error:
         raise DataError(f"label {error.args[0]!r} is not in the mapping of new labels") from error
-    return Tree((new[label] for label in tree.labels), tree.tokens, tree.parents)
+    return tree.replace(labels=[new[label] for label in tree.labels])
 
 
 def map_tokens(tree: TreeLike, function: Callable[[str], str]) -> Tree:
@@ -49,7 +49,7 @@ def map_tokens(tree: TreeLike, function: Callable[[str], str]) -> Tree:
     """
     tree = as_tree(tree)
     tokens = (None if token is None else function(token) for token in tree.tokens)
-    return Tree(tree.labels, tokens, tree.parents)
+    return tree.replace(tokens=tokens)
 
 
 def base_label(label: str) -> str:

@@ -169,6 +169,11 @@ class Tree(Unchanging):
         words_before = np.concatenate(([0], np.cumsum(self.num_children == 0, dtype=np.int64)))
         return structure.read_only(np.stack((words_before[:-1], words_before[ends]), axis=1))
 
+    def replace(self, **arguments: Any) -> Tree:
+        """A copy of the tree with some constructor arguments replaced."""
+        columns = {"labels": self.labels, "tokens": self.tokens, "parents": self.parents}
+        return Tree(**{**columns, **arguments})
+
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"a Tree is immutable: cannot set {name!r}")
 

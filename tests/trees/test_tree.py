@@ -177,3 +177,11 @@ def test_nltk_is_not_imported_for_other_trees():
         "assert str(tree) == '(A a)'; assert 'nltk' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_replace_changes_some_fields_and_checks_the_result():
+    tree = Tree.from_string("(3 (2 a) (3 film))")
+    assert str(tree.replace(labels=("4", "", "x"))) == "(4 ( a) (x film))"
+    assert tree.replace(tokens=(None, "the", "end"), labels=tree.labels).words == ["the", "end"]
+    with pytest.raises(TreeError, match="as many labels"):
+        tree.replace(labels=("4",))

@@ -136,8 +136,6 @@ class Prediction(Jsonable):
         tree = self.tree
         if isinstance(tree, Sentence):
             return Sentence(tree.words, *labels)
-        if isinstance(tree, Tree):
-            return Tree(labels, tree.tokens, tree.parents)
         return tree.replace(labels=labels)
 
     def to_dict(self) -> dict[str, Any]:

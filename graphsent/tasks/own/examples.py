@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from graphsent.sentences import Sentence
 from graphsent.trees import DependencyTree, Tree
 
-__all__ = ["BadLine", "Content", "OwnExample", "with_labels"]
+__all__ = ["BadLine", "Content", "OwnExample"]
 
 Content = str | Sentence | Tree | DependencyTree
 
@@ -33,10 +32,3 @@ class OwnExample(NamedTuple):
     line: int
     label: str
     contents: tuple[Content, ...]
-
-
-def with_labels(tree: Tree | DependencyTree, labels: Sequence[str]) -> Tree | DependencyTree:
-    """A tree with these labels at its nodes."""
-    if isinstance(tree, Tree):
-        return Tree(labels, tree.tokens, tree.parents)
-    return tree.replace(labels=labels)

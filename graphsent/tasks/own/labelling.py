@@ -8,7 +8,7 @@ from pathlib import Path
 from graphsent.errors import DataError
 from graphsent.sentences import Sentence
 from graphsent.tasks.corpus import TREE_KINDS, WORDS
-from graphsent.tasks.own.examples import Content, with_labels
+from graphsent.tasks.own.examples import Content
 from graphsent.trees import DependencyTree, Tree
 
 __all__ = ["kind_of", "labelled"]
@@ -47,7 +47,7 @@ def labelled(
     if isinstance(content, Sentence) or (tree_kind == WORDS and not any(labels)):
         return Sentence(content.words, label)
     labels[content.root] = label
-    return with_labels(content, labels)
+    return content.replace(labels=labels)
 
 
 def _check_kind(kind: str, tree_kind: str, path: Path, *, is_pair: bool) -> None:

@@ -13,7 +13,7 @@ from graphsent._unpacking import format_suffix
 from graphsent.errors import DataError
 from graphsent.sentences import Sentence
 from graphsent.tasks.own.columns import Columns
-from graphsent.tasks.own.examples import BadLine, OwnExample, with_labels
+from graphsent.tasks.own.examples import BadLine, OwnExample
 from graphsent.tasks.own.lines import UTF8, lines_in
 from graphsent.tasks.own.tables import READERS, finder, read_sentences
 from graphsent.tasks.own.treebanks import bracketed_trees, dependency_trees, examples_of_rows
@@ -185,7 +185,7 @@ def read_trees(file: OwnFile) -> Iterator[OwnExample | BadLine]:
         else:
             tree = example.contents[0]
             assert not isinstance(tree, str | Sentence)
-            yield example._replace(contents=(with_labels(tree, ("",) * tree.num_nodes),))
+            yield example._replace(contents=(tree.replace(labels=("",) * tree.num_nodes),))
 
 
 def _has_label(line: str) -> bool:

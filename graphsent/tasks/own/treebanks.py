@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 
-from graphsent.tasks.own.examples import BadLine, Content, OwnExample, with_labels
+from graphsent.tasks.own.examples import BadLine, Content, OwnExample
 from graphsent.tasks.own.tables import Row
 from graphsent.trees import Tree, TreeError
 from graphsent.trees.records import (
@@ -123,9 +123,7 @@ def _one_tree(found: Sequence[Tree | TreeError], record: Record, source: str) ->
 
 
 def _without_labels(tree: Tree | BadLine) -> Tree | BadLine:
-    if isinstance(tree, BadLine):
-        return tree
-    return with_labels(tree, ("",) * tree.num_nodes)  # type: ignore[return-value]
+    return tree if isinstance(tree, BadLine) else tree.replace(labels=("",) * tree.num_nodes)
 
 
 def _reads_as_tree(text: str, source: str) -> bool:
