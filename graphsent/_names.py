@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
-__all__ = ["listed", "nearest", "quoted", "unknown"]
+__all__ = ["check_choice", "listed", "nearest", "quoted", "unknown"]
 
 _LIKENESS = 0.5  # difflib ratio: 1 for identical names
 _MOST_LISTED = 20
 _LIKEST = 5
+
+
+def check_choice(what: str, name: str, valid: Collection[str], error: type[Exception]) -> None:
+    """Raises an error, with the message of :func:`unknown`, unless a name is a valid one."""
+    if name not in valid:
+        raise error(unknown(what, name, valid))
 
 
 def unknown(what: str, name: str, valid: Iterable[str]) -> str:

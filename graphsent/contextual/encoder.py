@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from graphsent._files import sha256
-from graphsent._names import unknown
+from graphsent._names import check_choice
 from graphsent.contextual.pieces import POOLINGS, Pieces, read_pieces
 from graphsent.contextual.spans import WordSpan
 from graphsent.errors import ModelError
@@ -118,8 +118,7 @@ def load_encoder(directory: str | os.PathLike[str], pooling: str = "mean") -> En
             whose features do not depend on padding.
         ImportError: The transformers library is not installed.
     """
-    if pooling not in POOLINGS:
-        raise ModelError(unknown("pooling", pooling, POOLINGS))
+    check_choice("pooling", pooling, POOLINGS, ModelError)
     directory = Path(os.path.expanduser(directory)).resolve()
     digest = encoder_sha256(directory)
     transformers = _transformers()

@@ -23,7 +23,7 @@ edge data       shape           meaning
 
 from __future__ import annotations
 
-from graphsent._names import unknown
+from graphsent._names import check_choice
 from graphsent.errors import DataError
 
 TOKEN = "token"
@@ -46,5 +46,4 @@ DIRECTIONS = (BOTTOM_UP, TOP_DOWN, SIBLING)
 
 def check_direction(direction: str) -> None:
     """Raises a DataError that lists the valid directions unless ``direction`` is one of them."""
-    if direction not in DIRECTIONS:
-        raise DataError(unknown("direction", direction, DIRECTIONS))
+    check_choice("direction", direction, DIRECTIONS, DataError)

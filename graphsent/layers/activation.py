@@ -7,7 +7,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from graphsent._names import unknown
+from graphsent._names import check_choice
 from graphsent.layers.errors import LayerError
 from graphsent.layers.lengths import check_batch, check_sizes, zero_beyond
 
@@ -21,8 +21,7 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 
 def check_activation(name: str) -> None:
     """Raises a LayerError unless there is an activation of this name."""
-    if name not in ACTIVATIONS:
-        raise LayerError(unknown("activation", name, ACTIVATIONS))
+    check_choice("activation", name, ACTIVATIONS, LayerError)
 
 
 class BiasActivation(nn.Module):

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
-from graphsent._names import unknown
+from graphsent._names import check_choice
 from graphsent.kernels.library import kernels_for, needs_gradients
 from graphsent.layers.chains import Chains, Step, chain_recurrence, chain_states, make_chains
 from graphsent.layers.errors import LayerError
@@ -104,8 +104,7 @@ class Recurrent(nn.RNNBase):
 
     def __init__(self, *args: Any, engine: str = "auto", **options: Any) -> None:
         super().__init__(*args, **options)
-        if engine not in ENGINES:
-            raise LayerError(unknown("engine", engine, ENGINES))
+        check_choice("engine", engine, ENGINES, LayerError)
         self.engine = engine
 
     @untraced

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from graphsent._names import unknown
+from graphsent._names import check_choice
 from graphsent.layers.activation import ACTIVATIONS, check_activation
 from graphsent.layers.correlation import METHODS, correlate
 from graphsent.layers.errors import LayerError
@@ -34,8 +34,7 @@ class _Conv1d(nn.Module):
         check_sizes(in_channels=in_channels, out_channels=out_channels, width=width, rows=rows)
         _check_rows(in_channels, out_channels, rows, fold)
         check_activation(activation)
-        if method not in METHODS:
-            raise LayerError(unknown("method", method, METHODS))
+        check_choice("method", method, METHODS, LayerError)
         self.in_channels = in_channels
         self.out_channels = out_channels // 2 if fold else out_channels
         self.width = width

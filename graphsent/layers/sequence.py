@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence
 
-from graphsent._names import unknown
+from graphsent._names import check_choice
 from graphsent.errors import ModelError
 from graphsent.layers.chains import Chains, make_chains
 from graphsent.layers.errors import LayerError
@@ -63,8 +63,7 @@ class SequenceEncoder(nn.Module):
         bidirectional: bool = False,
     ) -> None:
         super().__init__()
-        if cell not in _CELLS:
-            raise ModelError(unknown("cell", cell, _CELLS))
+        check_choice("cell", cell, _CELLS, ModelError)
         check_sizes(in_feats=in_feats, hidden_feats=hidden_feats)
         self.out_feats = 2 * hidden_feats if bidirectional else hidden_feats
         # torch's constructor takes no integers of NumPy.

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from graphsent._names import unknown
+from graphsent._names import check_choice
 from graphsent.errors import ModelError
 from graphsent.models.arguments import check_limits, check_rates, check_sizes
 from graphsent.models.base.inference import evaluating, map_batches
@@ -211,8 +211,7 @@ class APDCNN(TreeClassifier):
 
 
 def _check_choices(branches: str, fusion: str, keep_tree: float) -> None:
-    if fusion not in _FUSIONS:
-        raise ModelError(unknown("fusion", fusion, _FUSIONS))
+    check_choice("fusion", fusion, _FUSIONS, ModelError)
     check_rates(keep_tree=keep_tree)
     if branches != "both" and (fusion != "joint" or keep_tree != 1):
         raise ModelError(f"fusion and keep_tree need branches='both', got {branches!r}")

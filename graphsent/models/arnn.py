@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from graphsent._names import unknown
+from graphsent._names import check_choice
 from graphsent.errors import ModelError
 from graphsent.models.arguments import check_sizes
 from graphsent.models.batches.pairs import PairBatch
@@ -119,8 +119,7 @@ class ARNNRelatedness(TreeRelatednessModel):
             comparison=comparison,
             **options,
         )
-        if attend_by not in ("own", "other"):
-            raise ModelError(unknown("attend_by", attend_by, ("own", "other")))
+        check_choice("attend_by", attend_by, ("own", "other"), ModelError)
         gate_output = gate_output or of_encoder.get("cell") == "gru"
         self.attend_by = attend_by
         self.encoder = ARNNEncoder(embedding_dim, hidden, gate_output=gate_output, **of_encoder)

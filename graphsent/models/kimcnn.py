@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from graphsent._names import unknown
+from graphsent._names import check_choice
 from graphsent.contextual import Encoder
 from graphsent.errors import ModelError
 from graphsent.layers import WideConv1d
@@ -100,8 +100,7 @@ class KimCNN(ConvolutionClassifier):
             dropout=dropout,
             **options,
         )
-        if variant not in _VARIANTS:
-            raise ModelError(unknown("variant", variant, _VARIANTS))
+        check_choice("variant", variant, _VARIANTS, ModelError)
         check_limits(max_norm=max_norm)
         self.max_norm = max_norm
         self.encoder = KimCNNEncoder(embedding_dim, heights, maps)

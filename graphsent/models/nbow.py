@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from graphsent._names import unknown
+from graphsent._names import check_choice
 from graphsent.errors import ModelError
 from graphsent.graphs.spans import range_mean
 from graphsent.models.heads.classification import SentenceClassifier
@@ -52,8 +52,7 @@ class NBoW(SentenceClassifier):
         pooling: str = "sum",
         **options: Any,
     ) -> None:
-        if pooling not in _POOLINGS:
-            raise ModelError(unknown("pooling", pooling, _POOLINGS))
+        check_choice("pooling", pooling, _POOLINGS, ModelError)
         super().__init__(
             vocab, num_classes, embedding_dim=embedding_dim, num_features=embedding_dim, **options
         )

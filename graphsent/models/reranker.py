@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from graphsent._names import unknown
+from graphsent._names import check_choice
 from graphsent.errors import ModelError
 from graphsent.models.arguments import check_sizes
 from graphsent.models.base.inference import evaluating, map_batches
@@ -100,8 +100,7 @@ class ParseReranker(ReadsTrees):
         super().__init__(
             vocab, embedding_dim, hidden, embedding_dropout=embedding_dropout, **options
         )
-        if objective not in _OBJECTIVES:
-            raise ModelError(unknown("objective", objective, _OBJECTIVES))
+        check_choice("objective", objective, _OBJECTIVES, ModelError)
         if objective != "margin" and margin != _MARGIN:
             raise ModelError(f"margin needs objective='margin', got {objective!r}")
         if not 0 <= margin < math.inf:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphsent._names import unknown
+from graphsent._names import check_choice
 from graphsent.cells import ChildSumTreeLSTM, NaryTreeLSTM
 from graphsent.errors import ModelError
 from graphsent.models.arguments import check_sizes
@@ -36,8 +36,7 @@ class TreeLSTMEncoder(TreeEncoder):
     def __init__(
         self, in_feats: int, hidden: int, *, cell: str = "nary", leaf: str = "gated"
     ) -> None:
-        if cell not in ("nary", "childsum"):
-            raise ModelError(unknown("cell", cell, ("nary", "childsum")))
+        check_choice("cell", cell, ("nary", "childsum"), ModelError)
         if cell == "nary":
             super().__init__(NaryTreeLSTM(in_feats, hidden, leaf=leaf), shape=to_binary)
         elif leaf == "gated":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from graphsent._names import nearest, unknown
+from graphsent._names import check_choice, nearest, unknown
 from graphsent.errors import DataError
 from graphsent.reproduction.configurations import Configuration, read_family
 from graphsent.reproduction.runs import Run
@@ -79,8 +79,7 @@ class Catalogue:
         Raises:
             DataError: There is no such configuration.
         """
-        if name not in self.configurations:
-            raise DataError(unknown("configuration", name, self.configurations))
+        check_choice("configuration", name, self.configurations, DataError)
         return self.configurations[name]
 
     def runs(

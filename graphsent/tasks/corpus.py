@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from graphsent._names import unknown
+from graphsent._names import check_choice
 from graphsent.errors import DataError
 from graphsent.pairs import TreePair
 from graphsent.tasks.archives import digest, is_file
@@ -118,8 +118,7 @@ class CorpusSource:
         Raises:
             DataError: There is no such kind, the corpus has no such trees, or a file is missing.
         """
-        if tree_kind not in INPUT_KINDS:
-            raise DataError(unknown("kind of trees", tree_kind, INPUT_KINDS))
+        check_choice("kind of trees", tree_kind, INPUT_KINDS, DataError)
         if tree_kind not in self.corpus.kinds:
             raise DataError(
                 f"{self.corpus.title} cannot be read as {tree_kind}: it has "
@@ -203,8 +202,7 @@ class CorpusSource:
 
 def check_shape(shape: str, tree_kind: str) -> None:
     """Raises a DataError if there is no such shape, or the kind is ``"words"``."""
-    if shape not in SHAPES:
-        raise DataError(unknown("shape of trees", shape, SHAPES))
+    check_choice("shape of trees", shape, SHAPES, DataError)
     if tree_kind not in TREE_KINDS:
         raise DataError(f"{shape} trees are for models of trees, not of {tree_kind}")
 

@@ -11,7 +11,7 @@ from typing import IO
 
 from graphsent._cache import cache_directory
 from graphsent._files import atomic_path, sha256
-from graphsent._names import unknown
+from graphsent._names import check_choice
 from graphsent._unpacking import UNREADABLE, check_unpacked
 from graphsent.errors import DataError
 from graphsent.tasks.sources import SOURCES, Source
@@ -52,8 +52,7 @@ def download(
         DownloadError: A file cannot be downloaded, or is not the published one.
         OSError: A file cannot be written.
     """
-    if task not in SOURCES:
-        raise DataError(unknown("task", task, sorted(SOURCES)))
+    check_choice("task", task, sorted(SOURCES), DataError)
     directory = Path(os.path.expanduser(data_dir))
     if from_dir is not None and not Path(os.path.expanduser(from_dir)).is_dir():
         raise DataError(f"the directory to copy from is not a directory: {from_dir}")

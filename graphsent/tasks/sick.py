@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from graphsent._names import unknown
+from graphsent._names import check_choice, unknown
 from graphsent._numbers import decimal
 from graphsent.errors import DataError
 from graphsent.pairs import TreePair
@@ -91,8 +91,7 @@ def sick(target: str = "relatedness") -> Task:
     Raises:
         DataError: ``target`` is neither.
     """
-    if target not in _TARGETS:
-        raise DataError(unknown("target", target, _TARGETS))
+    check_choice("target", target, _TARGETS, DataError)
     return PairTask(target)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from graphsent._names import unknown
+from graphsent._names import check_choice
 from graphsent.errors import DataError
 from graphsent.tasks.corpus import SPLITS, Corpus
 from graphsent.tasks.parses import align, label_by_span, root_label
@@ -136,8 +136,8 @@ def sst2(neutral: str = "mask", neutral_roots: str = "drop") -> Task:
     Raises:
         DataError: A value is none of these.
     """
-    _check_option("neutral", neutral, ("mask", "class"))
-    _check_option("neutral_roots", neutral_roots, ("drop", "phrases"))
+    check_choice("neutral", neutral, ("mask", "class"), DataError)
+    check_choice("neutral_roots", neutral_roots, ("drop", "phrases"), DataError)
     keeps = neutral_roots == "phrases"
     return SentimentTask(
         "sst2",
@@ -148,11 +148,6 @@ def sst2(neutral: str = "mask", neutral_roots: str = "drop") -> Task:
         keeps_neutral_roots=keeps,
         options={"neutral": neutral, "neutral_roots": neutral_roots},
     )
-
-
-def _check_option(name: str, value: str, valid: tuple[str, ...]) -> None:
-    if value not in valid:
-        raise DataError(unknown(name, value, valid))
 
 
 def _corpus(name: str, title: str, published_counts: Mapping[str, int]) -> Corpus:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from graphsent._names import unknown
+from graphsent._names import check_choice
 from graphsent.errors import DataError
 from graphsent.sentences import Sentence
 from graphsent.tasks.archives import iter_lines
@@ -101,8 +101,7 @@ def trec(classes: str = "coarse", split_seed: int = 0) -> Task:
         DataError: ``classes`` is neither.
     """
     names = {"coarse": _COARSE_NAMES, "fine": _FINE_NAMES}
-    if classes not in names:
-        raise DataError(unknown("classes", classes, names))
+    check_choice("classes", classes, names, DataError)
     return QuestionTask(names[classes], split_seed, {"classes": classes, "split_seed": split_seed})
 
 

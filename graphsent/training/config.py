@@ -11,7 +11,7 @@ import numpy as np
 import yaml
 
 from graphsent._files import write_atomically
-from graphsent._names import unknown
+from graphsent._names import check_choice, unknown
 from graphsent.errors import DataError, ModelError
 from graphsent.models import model_class
 from graphsent.parsing import Parser, load_parser
@@ -288,5 +288,4 @@ def default_training(model: str) -> TrainingOptions:
 def _check_names(values: Mapping[str, Any], cls: type, what: str) -> None:
     valid = [item.name for item in fields(cls)]
     for name in values:
-        if name not in valid:
-            raise DataError(unknown(what, str(name), valid))
+        check_choice(what, str(name), valid, DataError)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
-from graphsent._names import unknown
+from graphsent._names import check_choice
 from graphsent.contextual import POOLINGS, Encoder, load_encoder
 from graphsent.models import Contextual, Inputs
 from graphsent.training.errors import TrainingError
@@ -61,8 +61,7 @@ class InputOptions:
             if getattr(self, name) < least:
                 value = getattr(self, name)
                 raise TrainingError(f"{name}: expected at least {least}, got {value}")
-        if self.encoder_pooling not in POOLINGS:
-            raise TrainingError(unknown("encoder_pooling", self.encoder_pooling, POOLINGS))
+        check_choice("encoder_pooling", self.encoder_pooling, POOLINGS, TrainingError)
         if self.finetune_encoder and not self.encoder:
             raise TrainingError("finetune_encoder: there is no encoder to train")
 

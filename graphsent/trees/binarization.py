@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from graphsent._names import unknown
+from graphsent._names import check_choice
 from graphsent.errors import DataError
 from graphsent.trees import structure
 from graphsent.trees.errors import InvalidStructure
@@ -50,8 +50,7 @@ def binarize(
         >>> print(binarize("(NP (DT a) (JJ fine) (NN film))"))
         (NP (@NP (DT a) (JJ fine)) (NN film))
     """
-    if method not in METHODS:
-        raise DataError(unknown("method", method, METHODS))
+    check_choice("method", method, METHODS, DataError)
     tree = as_tree(tree)
     for label in tree.labels:
         if label.startswith(marker):

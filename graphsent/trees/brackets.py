@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from graphsent._names import unknown
+from graphsent._names import check_choice
 from graphsent.errors import DataError
 from graphsent.trees import structure
 from graphsent.trees.bracket_errors import check_items, error_at
@@ -56,8 +56,7 @@ def parse(
     text: str, source: str, empty_nodes: str, require_labels: bool, first_line: int = 1
 ) -> ParsedText:
     """All trees of a text; see ``parse_trees`` in :mod:`graphsent.trees.bracket_files`."""
-    if empty_nodes not in EMPTY_NODES:
-        raise DataError(unknown("empty_nodes", empty_nodes, EMPTY_NODES))
+    check_choice("empty_nodes", empty_nodes, EMPTY_NODES, DataError)
     items = cut(text, first_line)
     check_items(items, source, allow_empty=empty_nodes != "error")
 

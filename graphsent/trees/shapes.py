@@ -10,7 +10,7 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from graphsent._names import unknown
+from graphsent._names import check_choice
 from graphsent.errors import DataError
 from graphsent.trees.dependency import DependencyTree
 from graphsent.trees.escapes import bracket_token
@@ -112,8 +112,7 @@ def reshape(sentence: Any, shape: str, kind: str = "constituency") -> Tree | Dep
         >>> print(reshape(Tree.from_string("(4 (2 a) (3 (3 lovely) (2 film)))"), "left"))
         (4 ( (2 a) (3 lovely)) (2 film))
     """
-    if kind not in TREE_KINDS:
-        raise DataError(unknown("kind of trees", kind, TREE_KINDS))
+    check_choice("kind of trees", kind, TREE_KINDS, DataError)
     if not hasattr(sentence, "spans"):
         sentence = as_tree(sentence)
     labels: dict[tuple[int, int], str] = {}
@@ -126,8 +125,7 @@ def reshape(sentence: Any, shape: str, kind: str = "constituency") -> Tree | Dep
 
 
 def _check(words: Sequence[str], shape: str) -> None:
-    if shape not in SHAPES:
-        raise DataError(unknown("shape of trees", shape, SHAPES))
+    check_choice("shape of trees", shape, SHAPES, DataError)
     if isinstance(words, str):
         raise DataError(f"expected a sequence of words, got the string {words!r:.60}")
     if not words:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from graphsent._names import unknown
+from graphsent._names import check_choice
 from graphsent.errors import DataError
 from graphsent.trees import structure
 from graphsent.trees.errors import EmptyNode, InvalidStructure
@@ -134,8 +134,7 @@ def collapse_unary(
         >>> print(collapse_unary("(S (VP (VB go)))", keep_tags=True))
         (S (VB go))
     """
-    if keep not in ("top", "join"):
-        raise DataError(unknown("keep", keep, ("top", "join")))
+    check_choice("keep", keep, ("top", "join"), DataError)
     tree = as_tree(tree)
     only_child = tree.num_children[tree.parents] == 1
     only_child[0] = False

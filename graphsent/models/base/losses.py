@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch.nn import functional
 
-from graphsent._names import unknown
+from graphsent._names import check_choice
 from graphsent.errors import ModelError
 from graphsent.models.batches.trees import is_labelled
 
@@ -78,8 +78,7 @@ def regression_loss(
 
 def _units(outputs: torch.Tensor, batch: Any, nodes: str) -> tuple[torch.Tensor, torch.Tensor]:
     """Outputs and gold values of all units of a batch, or of the root units."""
-    if nodes not in ("all", "root"):
-        raise ModelError(unknown("nodes", nodes, ("all", "root")))
+    check_choice("nodes", nodes, ("all", "root"), ModelError)
     if nodes == "all":
         return outputs, batch.gold
     return outputs[batch.roots], batch.gold[batch.roots]

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from graphsent._names import unknown
+from graphsent._names import check_choice
 from graphsent.errors import ModelError
 from graphsent.models.base.model import Model
 from graphsent.models.batches.forms import as_sentences, as_trees
@@ -94,8 +94,7 @@ class ReadsWords(Model):
 
     @tokenizer.setter
     def tokenizer(self, tokenizer: str) -> None:
-        if tokenizer not in TOKENIZERS:
-            raise ModelError(unknown("tokenizer", tokenizer, TOKENIZERS))
+        check_choice("tokenizer", tokenizer, TOKENIZERS, ModelError)
         self._tokenizer = tokenizer
 
     def tokenize(self, text: str) -> list[str]:

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from torch import Tensor, nn
 
 from graphsent._cache import cache_directory
-from graphsent._names import unknown
+from graphsent._names import check_choice
 from graphsent.contextual import (
     FEATURES_REVISION,
     POOLINGS,
@@ -51,8 +51,7 @@ class Contextual:
         """Checks the values."""
         check_types(type(self), asdict(self))
         check_sizes(dim=self.dim)
-        if self.pooling not in POOLINGS:
-            raise ModelError(unknown("pooling", self.pooling, POOLINGS))
+        check_choice("pooling", self.pooling, POOLINGS, ModelError)
 
     @classmethod
     def of(cls, encoder: Encoder, *, tuned: bool) -> Contextual:

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from graphsent._names import unknown
+from graphsent._names import check_choice
 from graphsent.cells import NaryTreeLSTM
 from graphsent.errors import ModelError
 from graphsent.models.batches.guided import GuidedBatch
@@ -62,8 +62,7 @@ class APDCNNEncoder(TreeEncoder):
         k_top: int = 4,
         temperature: float = 1.0,
     ) -> None:
-        if branches not in _BRANCHES:
-            raise ModelError(unknown("branches", branches, _BRANCHES))
+        check_choice("branches", branches, _BRANCHES, ModelError)
         super().__init__(shape=to_binary)
         if branches != "tree" and not widths:
             raise ModelError("widths: expected at least one stack")

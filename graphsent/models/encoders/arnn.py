@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from graphsent._dgl import dgl
-from graphsent._names import unknown
+from graphsent._names import check_choice
 from graphsent.cells import (
     AttentiveTreeGRU,
     AttentiveTreeLSTM,
@@ -76,11 +76,9 @@ class ARNNEncoder(TreeEncoder):
         gate_output: bool = True,
         reset: str = "per_child",
     ) -> None:
-        if attention not in _ATTENTION:
-            raise ModelError(unknown("attention", attention, _ATTENTION))
+        check_choice("attention", attention, _ATTENTION, ModelError)
+        check_choice("cell", cell, ("lstm", "gru"), ModelError)
         attends = attention != "none"
-        if (cell, attends) not in _CELLS:
-            raise ModelError(unknown("cell", cell, ("lstm", "gru")))
         cls = _CELLS[cell, attends]
         options = _options_of(cls, memory=memory, gate_output=gate_output, reset=reset)
         if attends:

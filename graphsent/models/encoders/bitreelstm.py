@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from graphsent._dgl import dgl
-from graphsent._names import unknown
+from graphsent._names import check_choice
 from graphsent.cells import BiTreeLSTM, HeadLexicalizer, LexicalizedTreeLSTM, TopDownTreeLSTM
 from graphsent.errors import ModelError
 from graphsent.graphs import reverse, span_mean
@@ -132,8 +132,7 @@ class BiTreeLSTMEncoder(TreeEncoder):
 def _check_options(
     directions: str, leaf_peephole: bool, td_share_input: bool, td_root: str
 ) -> None:
-    if directions not in _DIRECTIONS:
-        raise ModelError(unknown("directions", directions, _DIRECTIONS))
+    check_choice("directions", directions, _DIRECTIONS, ModelError)
     unused = {
         "leaf_peephole": leaf_peephole and directions == "down",
         "td_share_input": not td_share_input and directions == "up",

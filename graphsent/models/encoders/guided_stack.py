@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from graphsent._names import unknown
+from graphsent._names import check_choice
 from graphsent.errors import ModelError
 from graphsent.graphs.spans import sum_of_rows
 from graphsent.layers import (
@@ -139,13 +139,9 @@ class GuidedStack(nn.Module):
         temperature: float,
     ) -> None:
         super().__init__()
-        for name, value, valid in (
-            ("convolution", convolution, _CONVOLUTIONS),
-            ("pool", pool, _POOLS),
-            ("readout", readout, _READOUTS),
-        ):
-            if value not in valid:
-                raise ModelError(unknown(name, value, valid))
+        check_choice("convolution", convolution, _CONVOLUTIONS, ModelError)
+        check_choice("pool", pool, _POOLS, ModelError)
+        check_choice("readout", readout, _READOUTS, ModelError)
         check_sizes(hidden=hidden, k_top=k_top)
         if not temperature > 0:
             raise ModelError(f"temperature: expected a positive number, got {temperature}")

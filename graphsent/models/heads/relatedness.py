@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from graphsent._names import unknown
+from graphsent._names import check_choice
 from graphsent.errors import ModelError
 from graphsent.layers import Dropout, RelatednessHead, relatedness_loss
 from graphsent.models.arguments import check_classes, check_rates, check_sizes, class_names
@@ -72,8 +72,7 @@ class RelatednessModel(Model):
         **options: Any,
     ) -> None:
         super().__init__(vocab, embedding_dim, num_features, **options)
-        if goal not in self.goals:
-            raise ModelError(unknown("goal", goal, self.goals))
+        check_choice("goal", goal, self.goals, ModelError)
         self.goal = goal
         check_sizes(num_classes=num_classes, comparison=comparison)
         if num_classes < 2 and goal == "classification":

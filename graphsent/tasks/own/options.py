@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from graphsent._files import full_path
-from graphsent._names import unknown
+from graphsent._names import check_choice
 from graphsent.errors import DataError
 from graphsent.tasks.corpus import SPLITS
 from graphsent.tasks.own.reader import INPUTS, OwnFile
@@ -77,8 +77,7 @@ class OwnOptions:
                     "fold: the test split is a fold of train, but there is also a test file"
                 )
         _require("encoding", self.encoding, isinstance(self.encoding, str), "a name")
-        if self.input not in INPUTS:
-            raise DataError(unknown("input", str(self.input), INPUTS))
+        check_choice("input", str(self.input), INPUTS, DataError)
         _require("text_column", self.text_column, len(self.text_column) <= 2, "one or two names")
         if self.train is None:
             raise DataError(

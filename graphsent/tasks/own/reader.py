@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from graphsent._names import unknown
+from graphsent._names import check_choice
 from graphsent._unpacking import format_suffix
 from graphsent.errors import DataError
 from graphsent.sentences import Sentence
@@ -142,8 +142,7 @@ def read_examples(file: OwnFile) -> Iterator[OwnExample | BadLine]:
     Raises:
         DataError: The file cannot be read, or lacks a column.
     """
-    if file.input not in INPUTS:
-        raise DataError(unknown("input", file.input, INPUTS))
+    check_choice("input", file.input, INPUTS, DataError)
     pieces, source = lines_in(file.path, file.encoding), str(file.path)
     found = file.format()
     if found == "conllu":

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from graphsent._names import unknown
+from graphsent._names import check_choice, unknown
 from graphsent._numbers import decimal
 from graphsent.errors import DataError
 from graphsent.pairs import TreePair
@@ -312,8 +312,7 @@ class OwnTask(Task):
     def _rows_of(
         self, split: str, good_rows: Callable[[str], Iterable[GoodRow]]
     ) -> Iterable[GoodRow]:
-        if split not in SPLITS:
-            raise DataError(unknown("split", split, SPLITS))
+        check_choice("split", split, SPLITS, DataError)
         if split not in self.available:
             raise DataError(
                 f"there is no {split} split: the data have {' and '.join(self.available)}; "
