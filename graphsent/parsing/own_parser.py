@@ -35,6 +35,9 @@ def load(name: str, kind: str | None, num_threads: int | None) -> Parser:
         function = pkgutil.resolve_name(name)
     except (ImportError, AttributeError, ValueError) as error:
         raise unknown_parser(name, str(error)) from None
+    except (Exception, SystemExit) as error:  # importing runs arbitrary code
+        reason = f"{type(error).__name__}: {error}"
+        raise ParserError(f"the parser {name}: its module cannot be imported: {reason}") from error
     return of_function(function, name, kind)
 
 

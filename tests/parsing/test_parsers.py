@@ -41,6 +41,21 @@ def test_unknown_parsers(name, message):
 
 
 @pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        ("parse", "NameError: name 'parse' is not defined"),
+        ("def parse(:", "SyntaxError: invalid syntax"),
+        ("raise SystemExit('later')", "SystemExit: later"),
+    ],
+)
+def test_a_module_that_cannot_be_imported(code, reason, tmp_path, monkeypatch):
+    (tmp_path / "broken_parser.py").write_text(code)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ParserError, match=f"broken_parser:parse: its module .*: {reason}"):
+        load_parser("broken_parser:parse")
+
+
+@pytest.mark.parametrize(
     ("name", "kind"), [("spacy:en", "constituency"), ("benepar:x", "dependency")]
 )
 def test_a_parser_returns_its_kind_of_trees(name, kind):
