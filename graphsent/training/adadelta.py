@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +10,7 @@ from torch import Tensor
 from torch.optim import Adadelta
 
 from graphsent.kernels.library import kernels_for
-from graphsent.training.adagrad import distinct_rows, has_rows
+from graphsent.training.rows import distinct_rows, has_rows, step_by_rows
 
 __all__ = ["RowAdadelta"]
 
@@ -36,27 +35,9 @@ class RowAdadelta(Adadelta):
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Takes a step; returns the result of the closure, if given."""
-        loss = None
-        if closure is not None:
-            with torch.enable_grad():
-                loss = closure()
-        done = []
-        try:
-            for group in self.param_groups:
-                for parameter in group["params"]:
-                    gradient = parameter.grad
-                    if gradient is not None and self._step(parameter, gradient, group):
-                        done.append((parameter, gradient))
-                        parameter.grad = None
-            # Unwrapped: the hooks on steps have already been called for this one.
-            inspect.unwrap(Adadelta.step)(self)
-        finally:
-            for parameter, gradient in done:
-                parameter.grad = gradient
-        return loss
+        return step_by_rows(self, Adadelta, self._step, closure)
 
     def _step(self, parameter: Tensor, gradient: Tensor, group: dict[str, Any]) -> bool:
-        """Takes a step for one parameter; returns False, without a step, to leave it to torch."""
         unusual = group["maximize"] or group["differentiable"] or group["capturable"]
         by_rows = has_rows(gradient) and not unusual and not group["weight_decay"]
         if not by_rows and "last" in self.state[parameter]:
