@@ -16,7 +16,6 @@ from graphsent.trees.shapes import TREE_KINDS
 
 __all__ = [
     "INPUT_KINDS",
-    "PARSE_SUFFIXES",
     "SPLITS",
     "TREE_KINDS",
     "WORDS",
@@ -24,11 +23,12 @@ __all__ = [
     "CorpusSource",
     "check_shape",
     "find_corpus",
+    "parse_files",
     "shaped",
 ]
 
 SPLITS = ("train", "dev", "test")
-PARSE_SUFFIXES = {"constituency": "trees.gz", "dependency": "conllu.gz"}
+_PARSE_SUFFIXES = {"constituency": "trees.gz", "dependency": "conllu.gz"}
 # Needs no parses: plain sentences, or a treebank's own trees.
 WORDS = "words"
 INPUT_KINDS = (*TREE_KINDS, WORDS)
@@ -198,6 +198,14 @@ class CorpusSource:
         if split == "dev" and self.corpus.held_out:
             return f"{count:,}, held out of train"
         return f"{count:,}" if count == published else f"{count:,}, published: {published:,}"
+
+
+def parse_files(names: Mapping[str, Sequence[str]]) -> dict[str, dict[str, tuple[str, ...]]]:
+    """The ``parses`` of a corpus, of both kinds: for each split, files with these names."""
+    return {
+        kind: {split: tuple(f"{name}.{suffix}" for name in names[split]) for split in names}
+        for kind, suffix in _PARSE_SUFFIXES.items()
+    }
 
 
 def check_shape(shape: str, tree_kind: str) -> None:

@@ -12,7 +12,7 @@ from graphsent.errors import DataError
 from graphsent.sentences import Sentence
 from graphsent.tasks.archives import read_lines
 from graphsent.tasks.contractions import divide
-from graphsent.tasks.corpus import PARSE_SUFFIXES, SPLITS, WORDS, Corpus, CorpusSource
+from graphsent.tasks.corpus import SPLITS, WORDS, Corpus, CorpusSource, parse_files
 from graphsent.tasks.folds import fold_split
 from graphsent.tasks.nltk_corpora import nltk_lines
 from graphsent.tasks.parses import root_label, text_of
@@ -72,16 +72,12 @@ class CrossValidatedTask(SentenceTask):
         if nltk_name:
             corpora = "nltk_data/corpora"
             places = [f"{corpora}/{nltk_name}.zip/{nltk_name}", f"{corpora}/{nltk_name}", name]
-        parses: dict[str, dict[str, tuple[str, ...]]] = {
-            kind: dict.fromkeys(SPLITS, (f"{name}.{suffix}",))
-            for kind, suffix in PARSE_SUFFIXES.items()
-        }
         self.corpora = tuple(
             Corpus(
                 name,
                 title,
                 dict.fromkeys(SPLITS, place),
-                parses=parses,
+                parses=parse_files({split: [name] for split in SPLITS}),
                 own_kinds=(WORDS,),
                 parts=files,
             )

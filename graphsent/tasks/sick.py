@@ -11,7 +11,7 @@ from graphsent._numbers import decimal
 from graphsent.errors import DataError
 from graphsent.pairs import TreePair
 from graphsent.sentences import Sentence
-from graphsent.tasks.corpus import PARSE_SUFFIXES, SPLITS, WORDS, Corpus
+from graphsent.tasks.corpus import SPLITS, WORDS, Corpus, parse_files
 from graphsent.tasks.parses import parses_of_texts
 from graphsent.tasks.task import Task
 from graphsent.tokenizers import TOKENIZERS
@@ -104,14 +104,11 @@ def _corpus(
 ) -> Corpus:
     """A corpus whose parses are named by corpus, split (as in ``parsed_as``), side and kind."""
     parses = {
-        kind: {
-            split: tuple(f"{name}.{split_name}.{side}.{suffix}" for side in "ab")
-            for split, split_name in parsed_as.items()
-        }
-        for kind, suffix in PARSE_SUFFIXES.items()
+        split: [f"{name}.{split_name}.{side}" for side in "ab"]
+        for split, split_name in parsed_as.items()
     }
     paths = {split: f"{name}/{file}" for split, file in files.items()}
-    return Corpus(name, title, paths, counts, parses, own_kinds=(WORDS,))
+    return Corpus(name, title, paths, counts, parse_files(parses), own_kinds=(WORDS,))
 
 
 def _read_rows(path: Path) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from graphsent._names import check_choice
 from graphsent.errors import DataError
 from graphsent.sentences import Sentence
 from graphsent.tasks.archives import iter_lines
-from graphsent.tasks.corpus import PARSE_SUFFIXES, SPLITS, WORDS, Corpus, CorpusSource
+from graphsent.tasks.corpus import SPLITS, WORDS, Corpus, CorpusSource, parse_files
 from graphsent.tasks.sentence_task import SentenceTask
 from graphsent.tasks.task import Task
 
@@ -106,13 +106,13 @@ def trec(classes: str = "coarse", split_seed: int = 0) -> Task:
 
 
 def _trec(files: Mapping[str, str]) -> Corpus:
-    parsed_as = {"train": "train", "dev": "train", "test": "test"}
+    parses = {"train": ["trec.train"], "dev": ["trec.train"], "test": ["trec.test"]}
     return Corpus(
         "trec",
         "TREC questions",
         files,
         _COUNTS,
-        _parses("trec", parsed_as),
+        parse_files(parses),
         own_kinds=(WORDS,),
         held_out=_HELD_OUT,
     )
@@ -121,15 +121,8 @@ def _trec(files: Mapping[str, str]) -> Corpus:
 def _embedded() -> Corpus:
     name, title = "questions", "embedded synthetic questions"
     files = {split: f"{name}/{split}.txt" for split in SPLITS}
-    parses = _parses(name, {split: split for split in SPLITS})
+    parses = parse_files({split: [f"{name}.{split}"] for split in SPLITS})
     return Corpus(name, title, files, {}, parses, own_kinds=(WORDS,))
-
-
-def _parses(name: str, parsed_as: Mapping[str, str]) -> dict[str, dict[str, tuple[str, ...]]]:
-    return {
-        kind: {split: (f"{name}.{split_name}.{suffix}",) for split, split_name in parsed_as.items()}
-        for kind, suffix in PARSE_SUFFIXES.items()
-    }
 
 
 def _with_negations(words: list[str]) -> list[str]:
