@@ -9,10 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from graphsent._unpacking import open_unpacked
-from graphsent.errors import DataError
 from graphsent.tasks.own.lines import UTF8, decoded_lines, with_line_ends
 from graphsent.trees.records import Line, Readable
+from graphsent.trees.text_files import open_file
 
 __all__ = [
     "STDIN",
@@ -55,11 +54,7 @@ def opened(path: Source) -> Iterator[Readable]:
         lines = (" ".join(text.split()) + "\n" for text in path)
         yield io.BytesIO("".join(lines).encode("utf-8", "surrogateescape"))
         return
-    try:
-        stream = open_unpacked(Path(path))
-    except OSError as error:
-        raise DataError(f"cannot read {path}: {error.strerror}") from error
-    with stream:
+    with open_file(Path(path)) as stream:
         yield stream
 
 

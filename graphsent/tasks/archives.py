@@ -12,7 +12,7 @@ from typing import IO
 
 from graphsent._files import sha256_of
 from graphsent._unpacking import UNREADABLE, check_unpacked
-from graphsent.errors import DataError
+from graphsent.trees.text_files import unreadable
 
 __all__ = ["digest", "is_file", "iter_lines", "read_lines"]
 
@@ -89,8 +89,7 @@ def _opened(path: Path) -> Iterator[IO[bytes]]:
             with opened.open(name) as stream:
                 yield stream
     except UNREADABLE as error:
-        reason = getattr(error, "strerror", None) or error
-        raise DataError(f"cannot read {path}: {reason}") from error
+        raise unreadable(error, path) from error
 
 
 def _archive_of(path: Path) -> Path | None:
@@ -105,4 +104,4 @@ def _names(archive: Path) -> list[str]:
         with zipfile.ZipFile(archive) as opened:
             return opened.namelist()
     except UNREADABLE as error:
-        raise DataError(f"cannot read {archive}: {error}") from error
+        raise unreadable(error, archive) from error

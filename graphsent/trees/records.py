@@ -12,13 +12,13 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from graphsent.errors import DataError
 from graphsent.trees.bracket_files import trees_of
 from graphsent.trees.brackets import parse
 from graphsent.trees.dependency import DependencyTree
 from graphsent.trees.dependency_files import parse_conllu
-from graphsent.trees.errors import TreeError, UndecodableText
+from graphsent.trees.errors import TreeError
 from graphsent.trees.recognition import may_continue
+from graphsent.trees.text_files import undecodable, unreadable
 from graphsent.trees.tree import Tree
 
 __all__ = [
@@ -204,8 +204,7 @@ def _pieces(stream: Readable, source: str) -> Iterator[bytes]:
         try:
             data = stream.read1(_PIECE)
         except (OSError, EOFError, zlib.error) as error:
-            reason = getattr(error, "strerror", None) or error
-            raise DataError(f"cannot read {source}: {reason}") from error
+            raise unreadable(error, source) from error
         if not data:
             return
         yield data.removeprefix(_BYTE_ORDER_MARK) if first else data
@@ -227,10 +226,7 @@ def _decoded_line(data: bytes, number: int, source: str) -> Line:
     try:
         data.decode()
     except UnicodeDecodeError as error:
-        found = " ".join(f"0x{byte:02X}" for byte in data[error.start : error.end])
-        message = f"{found} is not valid UTF-8 ({error.reason}): expected UTF-8"
-        column = len(data[: error.start].decode()) + 1
-        return Line(number, text, UndecodableText(message, source, number, column))
+        return Line(number, text, undecodable(error, source, "UTF-8", number))
     return Line(number, text)
 
 

@@ -51,13 +51,13 @@ def text_pieces(
     except LookupError as error:
         raise DataError(f"unknown encoding {encoding!r} for {path}") from error
     line, pending, is_first = 1, "", True
-    with _opened(path) as stream:
+    with open_file(path) as stream:
         while True:
             data = _read(stream, size, path)
             try:
                 text = decoder.decode(data, final=not data)
             except UnicodeDecodeError as error:
-                raise _undecodable(error, path, encoding, line, pending) from error
+                raise undecodable(error, str(path), encoding, line, pending) from error
             if is_first and text:
                 text, is_first = text.removeprefix(_BYTE_ORDER_MARK), False
             pending += text
@@ -72,35 +72,37 @@ def text_pieces(
         yield line, pending
 
 
-def _opened(path: Path) -> BinaryIO:
+def open_file(path: Path) -> BinaryIO:
+    """Like :func:`~graphsent._unpacking.open_unpacked`, but any failure is a DataError."""
     try:
         return open_unpacked(path)
     except OSError as error:
-        raise _unreadable(error, path) from error
+        raise unreadable(error, path) from error
 
 
 def _read(stream: BinaryIO, size: int, path: Path) -> bytes:
     try:
         return stream.read(size)
     except (OSError, EOFError, zlib.error) as error:
-        raise _unreadable(error, path) from error
+        raise unreadable(error, path) from error
 
 
-def _unreadable(error: Exception, path: Path) -> DataError:
+def unreadable(error: Exception, source: str | Path) -> DataError:
+    """The error for a file or stream that cannot be read or unpacked."""
     reason = getattr(error, "strerror", None) or error
-    return DataError(f"cannot read {path}: {reason}")
+    return DataError(f"cannot read {source}: {reason}")
 
 
-def _undecodable(
-    error: UnicodeDecodeError, path: Path, encoding: str, line: int, pending: str
+def undecodable(
+    error: UnicodeDecodeError, source: str, encoding: str, line: int, decoded: str = ""
 ) -> UndecodableText:
     """The error for bytes that cannot be decoded, after the decoded part of their line."""
     data = error.object
-    before = pending + data[: error.start].decode(encoding, "replace")
+    before = decoded + data[: error.start].decode(encoding, "replace")
     found = " ".join(f"0x{byte:02X}" for byte in data[error.start : error.end])
     message = f"{found} is not valid {encoding} ({error.reason}): expected {encoding}"
     column = len(before.rpartition("\n")[2]) + 1
-    return UndecodableText(message, str(path), line + before.count("\n"), column)
+    return UndecodableText(message, source, line + before.count("\n"), column)
 
 
 def write_text(
