@@ -6,7 +6,7 @@ import multiprocessing
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import wait
@@ -18,7 +18,7 @@ from graphsent.reproduction.execution import UNDER_WAY, Execution, execute_in_pr
 from graphsent.reproduction.finished import FinishedRuns
 from graphsent.reproduction.runs import Run
 from graphsent.training import TrainingInterrupted
-from graphsent.training.figures import figures
+from graphsent.training.figures import selection_figures
 
 __all__ = ["Outcome", "duration", "run_all"]
 
@@ -145,16 +145,7 @@ def _describe(
         return f"{run.name}: another process is executing it; {after}"
     content = FinishedRuns(execution.finished).read(run)
     assert content is not None, "a successful run has a file"
-    return f"{run.name}: {_figures(content)}, {content['minutes']:.1f} min; {after}"
-
-
-def _figures(content: Mapping[str, Any]) -> str:
-    """The selection metric on dev and test."""
-    found = {}
-    for split in ("dev", "test"):
-        name, value = next(iter(content[split].items()))
-        found[f"{split}_{name}"] = value
-    return figures(found)
+    return f"{run.name}: {selection_figures(content)}, {content['minutes']:.1f} min; {after}"
 
 
 @contextmanager

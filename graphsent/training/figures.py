@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
-__all__ = ["figure", "figures", "is_share", "metric_title"]
+__all__ = ["figure", "figures", "is_share", "metric_title", "selection_figures"]
 
 _SHARES = ("accuracy", "f1", "precision", "recall")
 
@@ -14,6 +15,15 @@ def figures(values: Mapping[str, float]) -> str:
     return ", ".join(
         f"{metric_title(name)} {figure(name, value)}" for name, value in values.items()
     )
+
+
+def selection_figures(results: Mapping[str, Any]) -> str:
+    """Formats the first metric, the selection metric, of dev and, if evaluated, of test."""
+    found = {}
+    for split in ("dev", "test"):
+        for name, value in list(results.get(split, {}).items())[:1]:
+            found[f"{split}_{name}"] = value
+    return figures(found)
 
 
 def figure(name: str, value: float, form: str = ".4g") -> str:

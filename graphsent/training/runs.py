@@ -13,7 +13,7 @@ from graphsent.tasks import get_task
 from graphsent.training.config import RunConfig
 from graphsent.training.directory import RunDirectory, changed_files
 from graphsent.training.errors import TrainingError, TrainingInterrupted
-from graphsent.training.figures import figures
+from graphsent.training.figures import selection_figures
 from graphsent.training.run import (
     FREE_OPTIONS,
     Echo,
@@ -168,19 +168,10 @@ def _train(run_set: RunSet, runs: Runs, *, progress: bool, echo: Echo) -> dict[s
                 f"continue with the same command, or: graphsent train --resume {run_set.path}"
             )
             raise TrainingInterrupted(message, error.signal_number) from None
-        say(_describe(found[name]))
+        say(f"complete, best epoch {results['best_epoch']}, {selection_figures(results)}")
         results = _results(runs, found)
         run_set.write_results(results)
     return results
-
-
-def _describe(results: dict[str, Any]) -> str:
-    """The line about a complete run, with its first metric, the selection metric."""
-    found = {}
-    for split in ("dev", "test"):
-        for name, value in list(results.get(split, {}).items())[:1]:
-            found[f"{split}_{name}"] = value
-    return f"complete, best epoch {results['best_epoch']}, {figures(found)}"
 
 
 def _results(runs: Runs, found: dict[str, dict[str, Any]]) -> dict[str, Any]:
