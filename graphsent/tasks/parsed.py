@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from graphsent._names import listed
 from graphsent.errors import DataError, GraphsentError
 from graphsent.pairs import TreePair, sides
 from graphsent.parsing import Parser
@@ -63,12 +64,11 @@ def num_without_tree(data: TaskData) -> dict[str, int]:
 def _left_out(split: str, kept: Sequence[bool], places: Sequence[Place]) -> str:
     """Message that names the examples of a split without a tree, by file and line if known."""
     lost = [index for index, keep in enumerate(kept) if not keep]
-    shown = [
+    names = [
         f"{places[index].path.name}:{places[index].line}" if places else f"number {index + 1}"
-        for index in lost[:_SHOWN]
+        for index in lost
     ]
-    more = ["..."] * (len(lost) > _SHOWN)
-    return f"left out of {split}: {len(lost):,} examples without a tree ({', '.join(shown + more)})"
+    return f"left out of {split}: {len(lost):,} examples without a tree ({listed(names, _SHOWN)})"
 
 
 def _parsed(examples: Sequence[Any], parser: Parser, echo: Callable[[str], None]) -> list[Any]:

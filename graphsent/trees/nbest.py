@@ -76,7 +76,7 @@ def iter_nbest(path: str | os.PathLike[str]) -> Iterator[ParseList]:
     lines = (
         (number, line)
         for first, piece in text_pieces(path)
-        for number, line in enumerate(piece.split("\n")[: piece.count("\n") or 1], start=first)
+        for number, line in enumerate(piece.removesuffix("\n").split("\n"), start=first)
     )
     return parse_nbest(lines, os.fspath(path))
 
