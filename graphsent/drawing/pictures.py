@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "WORD_GAP",
-    "file_format_of",
     "finish",
     "import_canvas",
+    "render",
     "shade",
     "word_box",
     "word_places",
@@ -84,21 +84,33 @@ def finish(
             positive.
         ImportError: matplotlib is not installed.
     """
-    file_format = None if path is None else file_format_of(path)
+
+    def compose_scene(text_width: TextWidth) -> Scene:
+        return _scene(*compose(text_width), title, notes, text_width)
+
+    return render(compose_scene, ax, path, dpi)
+
+
+def render(
+    compose: Callable[[TextWidth], Scene],
+    ax: Axes | None,
+    path: str | os.PathLike[str] | None,
+    dpi: float,
+) -> Figure:
+    """Renders the scene returned by ``compose``, and writes the figure to ``path`` if given.
+
+    Raises:
+        DataError, ImportError: As for :func:`finish`.
+    """
+    file_format = None if path is None else _file_format(path)
     canvas = import_canvas()
-    scene = _scene(*compose(canvas.text_width), title, notes, canvas.text_width)
-    figure = canvas.render(scene, ax, dpi)
+    figure = canvas.render(compose(canvas.text_width), ax, dpi)
     if path is not None:
         canvas.save(figure, path, file_format)
     return figure
 
 
-def file_format_of(path: str | os.PathLike[str]) -> str:
-    """The file format, ``"png"`` or ``"svg"``, from the suffix of a path.
-
-    Raises:
-        DataError: The path has another suffix.
-    """
+def _file_format(path: str | os.PathLike[str]) -> str:
     suffix = Path(path).suffix.lower()
     if suffix not in _FORMATS:
         raise DataError(f"cannot write {os.fspath(path)!r}: expected the suffix .png or .svg")

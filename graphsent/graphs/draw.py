@@ -11,7 +11,8 @@ import torch
 
 from graphsent._dgl import dgl
 from graphsent.drawing.palette import class_colors
-from graphsent.drawing.pictures import file_format_of, import_canvas
+from graphsent.drawing.pictures import render
+from graphsent.drawing.scene import Scene, TextWidth
 from graphsent.errors import DataError
 from graphsent.graphs.constituency import constituency_graph
 from graphsent.graphs.convert import select, to_networkx
@@ -96,44 +97,46 @@ def draw_tree(
         TreeError: The tree is malformed.
         ImportError: matplotlib is not installed.
     """
-    file_format = None if path is None else file_format_of(path)
-    canvas = import_canvas()
-    is_graph = isinstance(tree, dgl.DGLGraph)
-    if direction is not None:
-        if is_graph:
-            raise DataError("direction: expected None for a graph, whose edges have a direction")
-        digraph = _in_direction(tree, direction)
-    else:
-        if is_graph:
-            word_ranges(select(tree, index))  # checks that no words are missing
-        digraph = to_networkx(tree, words=words, vocab=vocab, index=index)
 
     def own(values: Any, what: str) -> list[Any]:
         return _own_part(values, tree, index, what)
 
-    if labels is not None:
-        _set_labels(digraph, own(labels, "nodes"))
-    if gold is not None:
-        _set_gold(digraph, own(gold, "nodes"))
-    if probabilities is not None:
-        _set_probabilities(digraph, own(probabilities, "nodes"))
-    if edge_weights is not None:
-        _set_weights(digraph, own(edge_weights, "edges"))
-    shown = [data["label"] for _, data in digraph.nodes(data=True)]
-    scene = build_scene(
-        digraph,
-        class_colors(classes, shown, ordered_classes=ordered_classes),
-        canvas.text_width,
-        arrows=is_graph or direction is not None,
-        show_weights=show_weights,
-        legend=legend,
-        title=title,
-        notes=_notes(digraph, weight_name) if legend else (),
-    )
-    figure = canvas.render(scene, ax, dpi)
-    if path is not None:
-        canvas.save(figure, path, file_format)
-    return figure
+    def compose(text_width: TextWidth) -> Scene:
+        digraph = _digraph(tree, direction, words, vocab, index)
+        if labels is not None:
+            _set_labels(digraph, own(labels, "nodes"))
+        if gold is not None:
+            _set_gold(digraph, own(gold, "nodes"))
+        if probabilities is not None:
+            _set_probabilities(digraph, own(probabilities, "nodes"))
+        if edge_weights is not None:
+            _set_weights(digraph, own(edge_weights, "edges"))
+        shown = [data["label"] for _, data in digraph.nodes(data=True)]
+        return build_scene(
+            digraph,
+            class_colors(classes, shown, ordered_classes=ordered_classes),
+            text_width,
+            arrows=isinstance(tree, dgl.DGLGraph) or direction is not None,
+            show_weights=show_weights,
+            legend=legend,
+            title=title,
+            notes=_notes(digraph, weight_name) if legend else (),
+        )
+
+    return render(compose, ax, path, dpi)
+
+
+def _digraph(
+    tree: Any, direction: str | None, words: Sequence[str] | None, vocab: Any, index: int
+) -> networkx.DiGraph:
+    """The tree, or the graph, that :func:`draw_tree` draws for these arguments."""
+    if isinstance(tree, dgl.DGLGraph):
+        if direction is not None:
+            raise DataError("direction: expected None for a graph, whose edges have a direction")
+        word_ranges(select(tree, index))  # checks that no words are missing
+    elif direction is not None:
+        return _in_direction(tree, direction)
+    return to_networkx(tree, words=words, vocab=vocab, index=index)
 
 
 def _own_part(values: Any, tree: Any, index: int, unit: str) -> list[Any]:

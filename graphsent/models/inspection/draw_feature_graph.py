@@ -10,9 +10,12 @@ import numpy as np
 from graphsent.drawing.pictures import Parts, finish, word_places
 from graphsent.drawing.scene import (
     BOX_HEIGHT,
+    BOX_PADDING,
     GREY,
     INK,
     LABEL_SIZE,
+    PLAIN_EDGE,
+    PLAIN_FILL,
     WORD_SIZE,
     Box,
     Caption,
@@ -30,7 +33,6 @@ __all__ = ["draw_feature_graph"]
 _LEVEL = 78.0  # between layers
 _BOX_GAP = 7.0
 _THIN, _THICK = 0.3, 4.0
-_FILL, _OUTLINE = "#eef1f5", "#9aa5b1"
 
 
 class _Groups(NamedTuple):
@@ -114,9 +116,11 @@ def _boxes(
     ):
         x = (places[begin] + places[end - 1]) / 2 if end else 0.0
         text = graph.label if layer == graph.layer[graph.root] else str(size)
-        width = max(BOX_HEIGHT, text_width(text, LABEL_SIZE) + 10)
-        box = Box(x, layer * _LEVEL, width, BOX_HEIGHT, text, _FILL, INK, _OUTLINE, LABEL_SIZE)
-        boxes.append(box if layer else Box(x, 0, 0, 0, "", _FILL, INK, _OUTLINE))
+        width = max(BOX_HEIGHT, text_width(text, LABEL_SIZE) + BOX_PADDING)
+        box = Box(
+            x, layer * _LEVEL, width, BOX_HEIGHT, text, PLAIN_FILL, INK, PLAIN_EDGE, LABEL_SIZE
+        )
+        boxes.append(box if layer else Box(x, 0, 0, 0, "", PLAIN_FILL, INK, PLAIN_EDGE))
     for layer in range(1, int(graph.layer[graph.root]) + 1):
         members = np.flatnonzero(groups.layer == layer).tolist()
         for place, x in zip(members, _apart([boxes[place] for place in members]), strict=True):
