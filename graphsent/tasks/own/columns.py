@@ -91,20 +91,7 @@ def find_columns(
         has_header = False
     else:
         positions = {name: _find(name, names, where) for name in given}
-        usual_label, usual_texts = _usual_label(names), _usual_texts(names)
-        has_text = bool(usual_texts) and " " not in names[-1]
-        usual = (usual_label is not None and bool(usual_texts)) or (has_text and not with_label)
-        if may_lack_header and len(names) == 2 and not given and not usual:
-            if usual_label is not None or has_text:
-                header, example = (
-                    ("--label-column NAME --text-column NAME", "--label-column 1 --text-column 2")
-                    if with_label
-                    else ("--text-column NAME", "--text-column 2")
-                )
-                raise DataError(
-                    f"{where}: {_listed(names)}: a header or an example? For a header, add "
-                    f"{header}; for an example, {example}"
-                )
+        if may_lack_header and not given and _is_example(names, where, with_label):
             return Columns(("1", "2"), 0 if with_label else None, (1,), False)
         has_header = True
     label = positions[label_column] if label_column else None
@@ -117,6 +104,26 @@ def find_columns(
         twice = names[label] if label in texts else names[texts[0]]
         raise DataError(f"{where}: the column {twice!r} is named twice: expected different columns")
     return Columns(names, label, texts, has_header)
+
+
+def _is_example(names: Sequence[str], where: str, with_label: bool) -> bool:
+    """Whether a first row is an example of two cells; an error if it may be a header, too."""
+    usual_label, usual_texts = _usual_label(names), _usual_texts(names)
+    has_text = bool(usual_texts) and " " not in names[-1]
+    usual = (usual_label is not None and bool(usual_texts)) or (has_text and not with_label)
+    if len(names) != 2 or usual:
+        return False
+    if usual_label is not None or has_text:
+        header, example = (
+            ("--label-column NAME --text-column NAME", "--label-column 1 --text-column 2")
+            if with_label
+            else ("--text-column NAME", "--text-column 2")
+        )
+        raise DataError(
+            f"{where}: {_listed(names)}: a header or an example? For a header, add {header}; for "
+            f"an example, {example}"
+        )
+    return True
 
 
 def is_text_name(cell: str) -> bool:
