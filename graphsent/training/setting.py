@@ -114,22 +114,8 @@ def prepare(
     echo(f"data: {data.source.summary()}")
     selection = selection_of(task, config.training.select)
     _check_splits(config, task, data, selection.metric, echo)
-    vocab, vectors = build_vocabulary(
-        data.splits["train"],
-        chain(data.splits["dev"], data.splits.get("test", ())),
-        config.vectors,
-        seed=config.training.seed,
-        lower_fallback=config.lower_fallback,
-        min_count=config.inputs.min_count,
-        lower=config.inputs.lower,
-    )
-    counts = count_words(data.splits["train"], vocab.normal)
-    if config.inputs.min_count > 1:
-        echo(_rare_words(vocab, counts))
-    facts = {"corpus": data.source.describe(), "vocabulary": len(vocab)}
-    if vectors is not None:
-        echo(vectors.summary(counts))
-        facts["word_vectors"] = _describe_vectors(vectors, counts)
+    vocab, vectors, of_words = _words(config, data, echo)
+    facts = {"corpus": data.source.describe(), **of_words}
     model = build_model(config, task, vocab, vectors, encoder)
     model.init_scores(data.splits["train"])
     if model.tokenizer is not None:
@@ -145,15 +131,7 @@ def prepare(
         data = as_predicted(data, model)
     if is_own(config.model):
         check_model(config.model, model, task, data.splits["train"], config.training)
-    options = chosen(model.config)
-    if model.inputs is not None:  # the option is the dimension of the word vectors alone
-        options["embedding_dim"] = model.inputs.word_dim
-    config = replace(
-        config,
-        task_options=_task_options(config, task),
-        model_options=options,
-        tokenizer=model.tokenizer,
-    )
+    config = _as_built(config, task, model)
     if encoder is not None:
         facts["encoder"] = {"sha256": encoder.sha256, "dimension": encoder.dim}
     facts = {**_versions(), **config.to_dict(), **facts}
@@ -185,6 +163,42 @@ def _check_splits(
     if task.goal == "regression":
         for split in ("train", "dev"):
             check_scores(split, data.splits[split], metric)
+
+
+def _words(
+    config: RunConfig, data: TaskData, echo: Callable[[str], None]
+) -> tuple[Vocabulary, WordVectors | None, dict[str, Any]]:
+    """The vocabulary, the word vectors, if any, and facts about both."""
+    vocab, vectors = build_vocabulary(
+        data.splits["train"],
+        chain(data.splits["dev"], data.splits.get("test", ())),
+        config.vectors,
+        seed=config.training.seed,
+        lower_fallback=config.lower_fallback,
+        min_count=config.inputs.min_count,
+        lower=config.inputs.lower,
+    )
+    counts = count_words(data.splits["train"], vocab.normal)
+    if config.inputs.min_count > 1:
+        echo(_rare_words(vocab, counts))
+    facts: dict[str, Any] = {"vocabulary": len(vocab)}
+    if vectors is not None:
+        echo(vectors.summary(counts))
+        facts["word_vectors"] = _describe_vectors(vectors, counts)
+    return vocab, vectors, facts
+
+
+def _as_built(config: RunConfig, task: Task, model: Model) -> RunConfig:
+    """The configuration with the options that the task and the model have by default."""
+    options = chosen(model.config)
+    if model.inputs is not None:  # the option is the dimension of the word vectors alone
+        options["embedding_dim"] = model.inputs.word_dim
+    return replace(
+        config,
+        task_options=_task_options(config, task),
+        model_options=options,
+        tokenizer=model.tokenizer,
+    )
 
 
 def resolved(config: RunConfig) -> RunConfig:
