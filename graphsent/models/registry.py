@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import os
+import pkgutil
 from collections.abc import Mapping
 from typing import Any
 
@@ -74,8 +74,7 @@ def model_class(name: str) -> type[Model]:
 def _registered(name: str) -> type[Model]:
     if name not in MODELS:
         raise ModelError(unknown("model", name, [*sorted(MODELS), "module:Class of your own"]))
-    module, _, attribute = MODELS[name].partition(":")
-    return getattr(importlib.import_module(module), attribute)
+    return pkgutil.resolve_name(MODELS[name])
 
 
 def _is_mapping(value: Any) -> bool:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
+import pkgutil
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -73,8 +73,7 @@ def task_maker(name: str) -> Callable[..., Any]:
         DataError: There is no such task, or its module cannot be imported.
     """
     if name in TASKS:
-        module, _, function = TASKS[name].partition(":")
-        return getattr(importlib.import_module(module), function)
+        return pkgutil.resolve_name(TASKS[name])
     if not is_own(name):
         raise DataError(unknown("task", name, [*sorted(TASKS), "a custom module:function"]))
     return find_own(name, "task", "function", callable, DataError)
