@@ -34,7 +34,7 @@ MISSING = inspect.Parameter.empty  # default of a parameter that has none
 
 
 class Option(NamedTuple):
-    """A field of a dataclass of settings, declared by ``_option(default, text, choices)``."""
+    """A field of a dataclass of settings, declared by ``option(default, text, choices)``."""
 
     name: str
     type: type

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from graphsent._names import check_choice
 from graphsent.contextual import POOLINGS, Encoder, load_encoder
 from graphsent.models import Contextual, Inputs
 from graphsent.training.errors import TrainingError
+from graphsent.training.options import check_types, option
 
 __all__ = ["InputOptions"]
-
-
-def _option(default: Any, text: str, choices: Sequence[str] | None = None) -> Any:
-    return field(default=default, metadata={"help": text, "choices": choices})
 
 
 @dataclass(frozen=True)
@@ -26,37 +22,33 @@ class InputOptions:
         TrainingError: A value is of the wrong type or out of range.
     """
 
-    min_count: int = _option(
+    min_count: int = option(
         1,
         "Map rarer training words to <unk>, whose vector is learned from them; words with a "
         "pre-trained vector are kept.",
     )
-    lower: bool = _option(False, "Lowercase all words, also in predict.")
-    projection: int = _option(
+    lower: bool = option(False, "Lowercase all words, also in predict.")
+    projection: int = option(
         0,
         "Project the inputs of a word to this dimension by a learned matrix; 0 does not project.",
     )
-    encoder: str = _option(
+    encoder: str = option(
         "",
         "Directory of a Hugging Face encoder, whose contextual word features are concatenated with "
         "the word vectors of --vectors or --embedding-dim, or replace them if neither is given.",
     )
-    encoder_pooling: str = _option(
+    encoder_pooling: str = option(
         "mean",
         "How the features of a word's subwords are pooled: mean, or the first one.",
         POOLINGS,
     )
-    finetune_encoder: bool = _option(
+    finetune_encoder: bool = option(
         False, "Fine-tune the encoder, at --encoder-lr; by default it is frozen."
     )
 
     def __post_init__(self) -> None:
         """Checks all values."""
-        for option in fields(self):
-            value, expected = getattr(self, option.name), type(option.default)
-            if type(value) is not expected:
-                name = {int: "an integer", bool: "true or false", str: "a string"}[expected]
-                raise TrainingError(f"{option.name}: expected {name}, got {value!r}")
+        check_types(self)
         for name, least in (("min_count", 1), ("projection", 0)):
             if getattr(self, name) < least:
                 value = getattr(self, name)

@@ -17,7 +17,7 @@ from graphsent.training.batching import BATCHINGS
 from graphsent.training.errors import TrainingError
 from graphsent.training.schedules import SCHEDULES
 
-__all__ = ["OF_TASK", "TrainingOptions"]
+__all__ = ["OF_TASK", "TrainingOptions", "check_types", "option"]
 
 OF_TASK = "auto"  # selects the best epoch by the task's own metric
 _LARGEST = 3e38  # of float32
@@ -32,10 +32,31 @@ _MOST = {
     "devices": 1024,
     "nodes": 10**6,
 }
+_KINDS = {int: "an integer", float: "a number", bool: "true or false", str: "a string"}
 
 
-def _option(default: Any, text: str, choices: Sequence[str] | None = None) -> Any:
+def option(default: Any, text: str, choices: Sequence[str] | None = None) -> Any:
+    """A field of a dataclass of options, with its help text."""
     return field(default=default, metadata={"help": text, "choices": choices})
+
+
+def check_types(options: Any) -> None:
+    """Makes the values of a dataclass of options plain Python objects of their default's type.
+
+    Raises:
+        TrainingError: A value is of another type.
+    """
+    for each in fields(options):
+        value, expected = getattr(options, each.name), type(each.default)
+        if isinstance(value, np.generic):
+            value = value.item()
+        if expected is float and type(value) in (int, str):
+            # In YAML, 1e-3 without a decimal point is a string.
+            with suppress(ValueError, OverflowError):
+                value = float(value)
+        if type(value) is not expected:
+            raise TrainingError(f"{each.name}: expected {_KINDS[expected]}, got {value!r}")
+        object.__setattr__(options, each.name, value)
 
 
 @dataclass(frozen=True)
@@ -48,123 +69,108 @@ class TrainingOptions:
         TrainingError: A value is out of range or not among the choices.
     """
 
-    epochs: int = _option(10, "Number of epochs.")
-    batch_size: int = _option(25, "Sentences per training step, in each process.")
-    optimizer: str = _option(
+    epochs: int = option(10, "Number of epochs.")
+    batch_size: int = option(25, "Sentences per training step, in each process.")
+    optimizer: str = option(
         "adagrad",
         "Optimizer of all parameters except word vectors.",
         ("adagrad", "adadelta", "adam"),
     )
-    lr: float = _option(0.05, "Learning rate, except of word vectors and an encoder.")
-    embedding_optimizer: str = _option(
+    lr: float = option(0.05, "Learning rate, except of word vectors and an encoder.")
+    embedding_optimizer: str = option(
         "sgd",
         "Optimizer of the word vectors: sgd; same, as --optimizer; or lazy_adam, which unlike adam "
         "updates only the vectors of words in the batch.",
         ("sgd", "same", "lazy_adam"),
     )
-    embedding_lr: float = _option(0.1, "Learning rate of the word vectors; 0 freezes them.")
-    encoder_lr: float = _option(
+    embedding_lr: float = option(0.1, "Learning rate of the word vectors; 0 freezes them.")
+    encoder_lr: float = option(
         2e-5, "Learning rate of a fine-tuned encoder, whose optimizer is Adam."
     )
-    schedule: str = _option(
+    schedule: str = option(
         "constant",
         "Learning-rate schedule: constant, or linear decay to 0, reached after the last step.",
         SCHEDULES,
     )
-    warmup: float = _option(
-        0.0, "Fraction of the steps, below 1, for linear learning-rate warm-up."
-    )
-    weight_decay: float = _option(
+    warmup: float = option(0.0, "Fraction of the steps, below 1, for linear learning-rate warm-up.")
+    weight_decay: float = option(
         1e-4,
         "L2 penalty: lambda in lambda/2 * |weights|^2; not for word vectors or an encoder.",
     )
-    max_grad_norm: float = _option(
+    max_grad_norm: float = option(
         0.0, "Clip the norm of the gradient of all parameters to this value; 0 does not clip."
     )
-    average: float = _option(
+    average: float = option(
         0.0,
         "Weight averaging for dev, test and the saved model: the average over all steps, with step "
         "s weighted by about s^AVERAGE. Word vectors are not averaged. 0 turns averaging off.",
     )
-    batching: str = _option(
+    batching: str = option(
         "shuffled",
         "How batches are composed: of random sentences, or of sentences of similar size or depth.",
         BATCHINGS,
     )
-    shuffle_window: int = _option(
+    shuffle_window: int = option(
         65536,
         "With --stream: number of sentences that are shuffled together, taken in blocks from all "
         "parts of the corpus; up to that many are kept in memory. A window of the whole corpus "
         "yields the same batches as without --stream.",
     )
-    loss_nodes: str = _option(
+    loss_nodes: str = option(
         "all",
         "Compute the loss over all labelled phrases, or over whole sentences only.",
         ("all", "root"),
     )
-    class_weights: str = _option(
+    class_weights: str = option(
         "none",
         "Weights of the classes in the loss: none; or balanced, inversely proportional to the "
         "number of labelled phrases, or sentences, of each class in train.",
         ("none", "balanced"),
     )
-    select: str = _option(
+    select: str = option(
         OF_TASK,
         "Metric of dev by which the best epoch is selected, such as macro_f1 or mse; auto is the "
         "task's own: accuracy, Pearson correlation, or F1.",
     )
-    patience: int = _option(
-        0, "Early stopping: epochs without a better dev figure; 0 turns it off."
-    )
-    seed: int = _option(0, "Random seed.")
-    engine: str = _option("auto", "Propagation engine; see docs/engine.md.", ENGINES)
-    device: str = _option("cpu", "Device: cpu, cuda, cuda:1, ...")
-    devices: int = _option(
+    patience: int = option(0, "Early stopping: epochs without a better dev figure; 0 turns it off.")
+    seed: int = option(0, "Random seed.")
+    engine: str = option("auto", "Propagation engine; see docs/engine.md.", ENGINES)
+    device: str = option("cpu", "Device: cpu, cuda, cuda:1, ...")
+    devices: int = option(
         1,
         "Processes per machine, each with its own GPU or a share of the CPU cores. Each computes "
         "--batch-size sentences per step.",
     )
-    nodes: int = _option(
+    nodes: int = option(
         1, "Number of machines, on each of which srun, torchrun or Ray starts --devices processes."
     )
-    precision: str = _option(
+    precision: str = option(
         "float32",
         "Precision of matrix products in training: float32; tf32 (10-bit mantissa, if the device "
         "supports it); or bfloat16 (7-bit mantissa). Weights, updates and evaluation on dev are "
         "always float32.",
         ("float32", "tf32", "bfloat16"),
     )
-    logger: str = _option(
+    logger: str = option(
         "tensorboard",
         "Where to log the metrics of each epoch, besides the run's CSV file: TensorBoard, if "
         "installed; Weights & Biases; or MLflow, at MLFLOW_TRACKING_URI or in the run directory.",
         ("tensorboard", "wandb", "mlflow", "none"),
     )
-    num_threads: int = _option(0, "CPU threads; 0 uses torch's default.")
+    num_threads: int = option(0, "CPU threads; 0 uses torch's default.")
 
     def __post_init__(self) -> None:
         """Checks all values."""
-        for option in fields(self):
-            value, expected = getattr(self, option.name), type(option.default)
-            if isinstance(value, np.generic):
-                value = value.item()
-            if expected is float and type(value) in (int, str):
-                # In YAML, 1e-3 without a decimal point is a string.
-                with suppress(ValueError, OverflowError):
-                    value = float(value)
-            object.__setattr__(self, option.name, value)
-            if type(value) is not expected:
-                kinds = {"int": "an integer", "float": "a number", "str": "a string"}
-                self._require(option.name, False, kinds[expected.__name__])
+        check_types(self)
         for name in ("epochs", "batch_size", "shuffle_window", "devices", "nodes"):
             self._require(name, getattr(self, name) >= 1, "at least 1")
         for name, most in _MOST.items():
             self._require(name, getattr(self, name) <= most, f"at most {most}")
-        for option in fields(self):
-            value = getattr(self, option.name)
+        for each in fields(self):
+            value = getattr(self, each.name)
             if isinstance(value, float):
                 fits = isfinite(value) and abs(value) < _LARGEST
-                self._require(option.name, fits, f"a finite number below {_LARGEST:g}")
+                self._require(each.name, fits, f"a finite number below {_LARGEST:g}")
         for name in ("lr", "encoder_lr"):
             self._require(name, getattr(self, name) > 0, "a positive number")
         for name in (
@@ -180,13 +186,13 @@ class TrainingOptions:
             self._require(name, getattr(self, name) >= 0, "a non-negative number")
         self._require("warmup", self.warmup < 1, "less than 1")
         self._require("device", DEVICE.fullmatch(self.device) is not None, DEVICES)
-        for option in fields(self):
-            choices = option.metadata["choices"]
+        for each in fields(self):
+            choices = each.metadata["choices"]
             if choices is not None:
                 valid = "one of " + ", ".join(choices)
-                value = getattr(self, option.name)
+                value = getattr(self, each.name)
                 hint = nearest(value, choices)
-                self._require(option.name, value in choices, valid, hint)
+                self._require(each.name, value in choices, valid, hint)
 
     def _require(self, name: str, holds: bool, expected: str, hint: str = "") -> None:
         if not holds:

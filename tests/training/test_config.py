@@ -10,6 +10,7 @@ import pytest
 
 from graphsent.errors import DataError
 from graphsent.training import RunConfig, TrainingError, TrainingOptions, train
+from graphsent.training.inputs import InputOptions
 
 
 def test_round_trip(tmp_path):
@@ -116,6 +117,7 @@ def test_numbers_of_numpy_and_paths_are_saved(tmp_path):
         training=TrainingOptions(
             epochs=np.int64(2), lr=np.float64(0.1), weight_decay=np.float32(0)
         ),
+        inputs=InputOptions(min_count=np.int64(2), lower=np.True_),
     )
     assert config.model_options == {"maps": 4, "heights": [3, 4]}
     assert config.vectors == (str(tmp_path / "v.txt"),)
