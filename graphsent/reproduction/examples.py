@@ -25,6 +25,7 @@ import torch
 from graphsent.errors import DataError
 from graphsent.models.heads.scores import scores_of
 from graphsent.tasks import Task
+from graphsent.tasks.metrics import predictions
 
 __all__ = ["COLUMNS", "Examples", "addends", "metric_of", "metric_of_examples", "pack", "unpack"]
 
@@ -64,11 +65,9 @@ class Examples:
         self._rows.append(self._of_batch(outputs, batch).round().long().cpu())
 
     def _classification(self, logits: torch.Tensor, batch: Any) -> torch.Tensor:
-        gold = batch.gold[batch.roots]
-        among = torch.isin(gold, torch.tensor(self._judged, device=gold.device))
-        best = logits[batch.roots][:, self._judged].argmax(1)
-        predicted = torch.tensor(self._judged, device=gold.device)[best]
-        return (predicted == gold)[among].float()[:, None]
+        roots = batch.roots
+        predicted, gold = predictions(logits[roots], batch.gold[roots], self._judged)
+        return (predicted == gold)[gold >= 0].float()[:, None]
 
     def _regression(self, outputs: torch.Tensor, batch: Any) -> torch.Tensor:
         roots = batch.roots[~batch.gold[batch.roots].isnan()]

@@ -15,6 +15,7 @@ __all__ = [
     "PhraseAccuracy",
     "RootAccuracy",
     "RootF1",
+    "predictions",
     "sentence_metrics",
     "targets",
     "tree_metrics",
@@ -61,7 +62,7 @@ class PhraseAccuracy(MulticlassAccuracy):
         return super().compute()
 
     def _add(self, logits: torch.Tensor, gold: torch.Tensor) -> None:
-        super().update(*_predictions(logits, gold, self._classes))
+        super().update(*predictions(logits, gold, self._classes))
 
 
 class RootAccuracy(PhraseAccuracy):
@@ -85,7 +86,7 @@ class RootF1(MulticlassF1Score):
     def update(self, logits: torch.Tensor, batch: Any) -> None:
         """Adds the sentences of a batch: the units at its ``roots``, (batch_size,) int64."""
         roots = batch.roots
-        super().update(*_predictions(logits[roots], batch.gold[roots], self._classes))
+        super().update(*predictions(logits[roots], batch.gold[roots], self._classes))
 
 
 def targets(gold: torch.Tensor, classes: Sequence[int]) -> torch.Tensor:
@@ -94,10 +95,10 @@ def targets(gold: torch.Tensor, classes: Sequence[int]) -> torch.Tensor:
     return among.int().argmax(dim=1).masked_fill(~among.any(dim=1), _UNLABELLED)
 
 
-def _predictions(
+def predictions(
     logits: torch.Tensor, gold: torch.Tensor, classes: Sequence[int]
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """The predicted and the gold class of each unit, as indices into ``classes``."""
+    """The predicted and the gold class of each unit, as in :func:`targets`."""
     return logits[:, classes].argmax(dim=1), targets(gold, classes)
 
 
