@@ -153,6 +153,30 @@ def test_no_module_imports_itself_through_others():
     TopologicalSorter(needed).prepare()  # raises a CycleError
 
 
+def test_packages_import_only_those_of_lower_layers():
+    """The layers are those of CONTRIBUTING.md."""
+    text = Path(__file__).parents[1].joinpath("CONTRIBUTING.md").read_text(encoding="utf-8")
+    (line,) = (each.strip() for each in text.split("\n") if each.startswith("    vocabulary - "))
+    layers = {
+        f"graphsent.{name}": number
+        for number, layer in enumerate(line.split(" - "))
+        for name in layer.split(", ")
+    }
+    packages = {
+        name for name in MODULES if name.count(".") == 1 and MODULES[name].name == "__init__.py"
+    }
+    assert packages <= set(layers)
+    for module in MODULES:
+        own = package_of(module)
+        for name in imported(module):
+            if own in layers and package_of(name) not in (own, "graphsent"):
+                assert layers.get(package_of(name), -1) < layers[own], f"{module} imports {name}"
+
+
+def package_of(module: str) -> str:
+    return ".".join(module.split(".")[:2])
+
+
 OF_CELLS = {"base", "module", "slots", "validation", "__init__"}
 """Modules of ``cells`` that know the engine; the others hold equations."""
 
