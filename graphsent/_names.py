@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Collection, Iterable, Sequence
 
-__all__ = ["check_choice", "listed", "nearest", "quoted", "unknown"]
+__all__ = ["check_choice", "listed", "message_of", "nearest", "quoted", "unknown"]
 
 _LIKENESS = 0.5  # difflib ratio: 1 for identical names
 _MOST_LISTED = 20
@@ -48,3 +48,8 @@ def nearest(name: str, valid: Iterable[str]) -> str:
 def quoted(text: str, longest: int = 60) -> str:
     """A text in quotation marks; of one with more than ``longest`` characters, the beginning."""
     return repr(text if len(text) <= longest else text[: longest - 3] + "...")
+
+
+def message_of(error: BaseException) -> str:
+    """The message of an exception in one line; the name of its class if it has none."""
+    return " ".join(str(error).split()) or type(error).__name__

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphsent._names import unknown
+from graphsent._names import message_of, unknown
 
 
 def test_a_few_names_are_all_listed():
@@ -18,3 +18,8 @@ def test_the_most_similar_of_many_names_are_listed():
     assert message.endswith("; did you mean 'treelstm-a'?")
     assert message.count("treelstm-") == 6
     assert "nbow" not in message
+
+
+def test_messages_of_exceptions_are_one_line_and_never_empty():
+    assert message_of(OSError("no\n  answer")) == "no answer"
+    assert message_of(TimeoutError()) == "TimeoutError"

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from graphsent._files import sha256
-from graphsent._names import check_choice
+from graphsent._names import check_choice, message_of
 from graphsent.contextual.pieces import POOLINGS, Pieces, read_pieces
 from graphsent.contextual.spans import WordSpan
 from graphsent.errors import ModelError
@@ -131,8 +131,7 @@ def load_encoder(directory: str | os.PathLike[str], pooling: str = "mean") -> En
                 directory, local_files_only=True, trust_remote_code=False, output_loading_info=True
             )
     except Exception as error:  # the library lets exceptions of any type through
-        reason = " ".join(str(error).split()) or type(error).__name__
-        raise ModelError(f"{directory}: cannot read the encoder: {reason}") from error
+        raise ModelError(f"{directory}: cannot read the encoder: {message_of(error)}") from error
     if model.config.is_encoder_decoder or not hasattr(model.config, "hidden_size"):
         kind = model.config.model_type
         raise ModelError(f"{directory}: expected a text encoder such as BERT, got {kind}")
@@ -174,7 +173,7 @@ def _check_features(encoder: Encoder) -> None:
             alone = encoder.encode(encoder.read([short]))
             padded = encoder.encode(encoder.read([short, longer]))[:1]
     except Exception as error:  # a network may take other inputs, or none of this length
-        reason = " ".join(str(error).split()) or type(error).__name__
+        reason = message_of(error)
         raise ModelError(f"{where}: the encoder cannot read a sentence: {reason}") from error
     if alone.shape[1] != encoder.dim:
         raise ModelError(

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from graphsent._files import sha256
+from graphsent._names import message_of
 from graphsent._threads import torch_threads
 from graphsent.parsing.errors import ParserError
 from graphsent.parsing.packages import imported
@@ -46,8 +47,7 @@ def load(directory: str, kind: str | None, num_threads: int | None) -> Parser:
     try:
         parser = benepar.Parser(str(path))
     except Exception as error:  # from several packages
-        reason = " ".join(str(error).split())
-        raise ParserError(f"{name}: benepar cannot load the model: {reason}") from None
+        raise ParserError(f"{name}: benepar cannot load the model: {message_of(error)}") from None
     found = f"benepar {version('benepar')}, weights {sha256(weights)[:_SHOWN]}"
 
     def parse(texts: list[str]) -> list[Tree]:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from graphsent._names import message_of
 from graphsent.parsing.errors import ParserError, ParserFailed
 from graphsent.parsing.packages import imported
 from graphsent.parsing.parser import Parser, TreeSource, check_kind
@@ -69,7 +70,7 @@ def _ask(name: str, client: Any, text: str, properties: dict[str, str]) -> list[
     except requests.HTTPError:  # the server rejects this sentence
         raise
     except (requests.RequestException, ValueError, KeyError, TypeError) as error:
-        reason = " ".join(str(error).split())
+        reason = message_of(error)
         raise ParserFailed(f"{name}: no answer from a CoreNLP server: {reason}") from None
 
 

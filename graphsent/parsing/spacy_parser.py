@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from graphsent._names import message_of
 from graphsent.parsing.errors import ParserError
 from graphsent.parsing.packages import imported
 from graphsent.parsing.parser import Parser, TreeSource, check_kind
@@ -32,8 +33,7 @@ def load(model: str, kind: str | None, num_threads: int | None) -> Parser:
     try:
         nlp = spacy.load(model, exclude=_UNUSED)
     except (OSError, ValueError) as error:
-        reason = " ".join(str(error).split())
-        raise ParserError(f"{name}: spaCy cannot load the pipeline: {reason}") from None
+        raise ParserError(f"{name}: spaCy cannot load the pipeline: {message_of(error)}") from None
     if not any("token.dep" in nlp.get_pipe_meta(pipe).assigns for pipe in nlp.pipe_names):
         raise ParserError(f"{name}: the pipeline has no parser, only {', '.join(nlp.pipe_names)}")
     meta = nlp.meta

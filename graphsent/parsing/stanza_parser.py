@@ -6,6 +6,7 @@ import functools
 from collections.abc import Iterator
 from typing import Any
 
+from graphsent._names import message_of
 from graphsent._threads import torch_threads
 from graphsent.parsing.errors import ParserError
 from graphsent.parsing.packages import imported
@@ -48,9 +49,8 @@ def load(language: str, kind: str | None, num_threads: int | None) -> Parser:
     try:
         pipeline = make(processors=_PROCESSORS[kind], tokenize_no_ssplit=True)
     except Exception as error:  # files, resources and options raise different classes
-        reason = " ".join(str(error).split())
         raise ParserError(
-            f"{name}: Stanza cannot load its models ({reason}); "
+            f"{name}: Stanza cannot load its models ({message_of(error)}); "
             f'python -c "import stanza; stanza.download({code!r})" downloads them'
         ) from None
     splitter = functools.cache(lambda: make(processors="tokenize"))

@@ -31,7 +31,7 @@ from typing import Any
 
 import yaml
 
-from graphsent._names import unknown
+from graphsent._names import message_of, unknown
 from graphsent.errors import DataError
 from graphsent.models import model_class
 from graphsent.tasks import get_task
@@ -189,8 +189,7 @@ def read_yaml(path: Path, names: tuple[str, ...]) -> dict[str, Any]:
     except OSError as error:
         raise DataError(f"{path}: cannot read it: {error.strerror}") from None
     except (yaml.YAMLError, ValueError) as error:
-        reason = " ".join(str(error).split())
-        raise DataError(f"{path}: expected YAML: {reason}") from None
+        raise DataError(f"{path}: expected YAML: {message_of(error)}") from None
     check_names(values, names, str(path))
     return values
 

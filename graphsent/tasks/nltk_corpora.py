@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from graphsent._names import message_of
 from graphsent._unpacking import UNREADABLE
 from graphsent.errors import DataError
 
@@ -39,8 +40,7 @@ def nltk_lines(directory: Path, name: str) -> list[str]:
             reader: Any = CategorizedSentencesCorpusReader(root, [name], cat_map={name: [name]})
             return [" ".join(words) for words in reader.sents()]
         except (*UNREADABLE, LookupError, UnicodeDecodeError) as error:
-            reason = " ".join(str(error).split())
-            raise DataError(f"cannot read {directory / name}: {reason}") from error
+            raise DataError(f"cannot read {directory / name}: {message_of(error)}") from error
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from graphsent._locks import locked
+from graphsent._names import message_of
 from graphsent.errors import FailedError
 
 __all__ = ["DownloadError", "fetch"]
@@ -51,7 +52,7 @@ def fetch(url: str, name: str, sha256: str | None, cache: Path, *, progress: boo
             downloader: Any = _Resuming(cache / name, progress)  # its signature differs in names
             found = pooch.retrieve(url, sha256, name, cache, downloader=downloader)
         except requests.RequestException as error:
-            reason = " ".join(str(error).split())
+            reason = message_of(error)
             raise DownloadError(f"cannot download {url}: {reason}; try again later") from error
         except ValueError:  # from pooch: the SHA-256 differs
             if sha256 is None:

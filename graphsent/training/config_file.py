@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from graphsent._names import message_of
 from graphsent.errors import DataError
 
 __all__ = ["Settings", "read_settings"]
@@ -53,8 +54,7 @@ def read_settings(path: str | os.PathLike[str]) -> Settings:
     except OSError as error:
         raise DataError(f"{path}: cannot read the configuration: {error.strerror}") from None
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        reason = " ".join(str(error).split())
-        raise DataError(f"{path}: expected a configuration in YAML: {reason}") from None
+        raise DataError(f"{path}: expected a configuration in YAML: {message_of(error)}") from None
     if not isinstance(values, dict):
         raise DataError(f"{path}: expected a configuration, got {type(values).__name__}")
     if number > _MOST:  # nested aliases grow exponentially

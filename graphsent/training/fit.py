@@ -13,6 +13,7 @@ import torch
 from pytorch_lightning import Trainer
 
 from graphsent._files import named
+from graphsent._names import message_of
 from graphsent.errors import GraphsentError
 from graphsent.propagation.memory import release
 from graphsent.shards import ShardedExamples
@@ -106,7 +107,7 @@ def fit(
         except (LookupError, TypeError, ValueError, RuntimeError, AttributeError) as error:
             if checkpoint is None or keeper.started or isinstance(error, GraphsentError):
                 raise
-            reason = " ".join(str(error).split())
+            reason = message_of(error)
             raise TrainingError(f"{checkpoint}: does not fit this run: {reason}") from error
         if trainer.interrupted:  # some versions of Lightning return instead of raising
             raise KeyboardInterrupt

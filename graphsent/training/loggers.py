@@ -9,6 +9,7 @@ from typing import Any
 
 from pytorch_lightning.loggers import Logger, MLFlowLogger, TensorBoardLogger, WandbLogger
 
+from graphsent._names import message_of
 from graphsent.errors import FailedError
 from graphsent.training.directory import RunDirectory
 
@@ -40,8 +41,7 @@ def run_loggers(run: RunDirectory, name: str) -> Iterator[list[Logger]]:
             try:
                 logger.log_hyperparams(settings)
             except Exception as error:  # each service has its own exceptions
-                reason = " ".join(str(error).split()) or type(error).__name__
-                raise FailedError(f"--logger {name}: {reason}") from error
+                raise FailedError(f"--logger {name}: {message_of(error)}") from error
         try:
             yield [logger]
         finally:

@@ -14,6 +14,7 @@ from typing import Any
 import yaml
 
 from graphsent._files import leftovers, recover, write_atomically, write_json
+from graphsent._names import message_of
 from graphsent.training.config import RunConfig
 from graphsent.training.directory import SEVERAL, RunDirectory
 from graphsent.training.errors import TrainingError
@@ -101,7 +102,7 @@ class RunSet:
         except OSError as error:
             raise TrainingError(f"{self.config}: cannot read it: {error.strerror}") from None
         except (yaml.YAMLError, ValueError, TypeError, KeyError, RecursionError) as error:
-            reason = " ".join(str(error).split())
+            reason = message_of(error)
             raise TrainingError(f"{self.config}: expected a set of runs: {reason}") from None
 
     def create(self, runs: Runs, *, overwrite: bool) -> None:

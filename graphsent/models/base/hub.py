@@ -11,6 +11,7 @@ import os
 from pathlib import Path
 from typing import Any, Protocol
 
+from graphsent._names import message_of
 from graphsent.errors import ModelError
 from graphsent.models.base.storage import CARD_FILE, ENCODER_DIRECTORY, MODEL_FILES
 
@@ -47,8 +48,7 @@ def local_directory(name: str | os.PathLike[str]) -> str | os.PathLike[str]:
     try:
         return snapshot_download(repository, revision=revision or None, allow_patterns=_DOWNLOADED)
     except Exception as error:  # of several packages
-        reason = " ".join(str(error).split())
-        raise ModelError(f"cannot download {name}: {reason}") from error
+        raise ModelError(f"cannot download {name}: {message_of(error)}") from error
 
 
 def push(model: _Saved, repository: str, **options: Any) -> str:
@@ -65,5 +65,5 @@ def push(model: _Saved, repository: str, **options: Any) -> str:
     try:
         return str(Pushed().push_to_hub(repository, **options))
     except Exception as error:  # of several packages
-        reason = " ".join(str(error).split())
+        reason = message_of(error)
         raise ModelError(f"cannot upload to {repository} on the Hub: {reason}") from error
