@@ -5,9 +5,15 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-__all__ = ["cache_directory"]
+from graphsent.errors import FailedError
+
+__all__ = ["NoCacheDirectory", "cache_directory"]
 
 _VARIABLE = "GRAPHSENT_CACHE"
+
+
+class NoCacheDirectory(FailedError, RuntimeError):
+    """There is no place for a cache. As a RuntimeError, it only keeps kernels from being built."""
 
 
 def cache_directory() -> Path:
@@ -16,7 +22,7 @@ def cache_directory() -> Path:
     It is ``$GRAPHSENT_CACHE``, else ``$XDG_CACHE_HOME/graphsent``, else ``~/.cache/graphsent``.
 
     Raises:
-        RuntimeError: Neither variable is set, and the user has no home directory.
+        NoCacheDirectory: Neither variable is set, and the user has no home directory.
     """
     given = os.environ.get(_VARIABLE)
     if given:
@@ -24,7 +30,9 @@ def cache_directory() -> Path:
     base = os.environ.get("XDG_CACHE_HOME", "")
     if os.path.isabs(base):
         return Path(base) / "graphsent"
-    home = Path.home()  # "/" where HOME is empty
+    home = Path(os.path.expanduser("~"))  # "/" where HOME is empty
     if os.environ.get("HOME") == "" or not (home.is_absolute() and home.is_dir()):
-        raise RuntimeError("the user has no home directory")
+        raise NoCacheDirectory(
+            f"no cache directory: the user has no home directory: set {_VARIABLE}"
+        )
     return home / ".cache" / "graphsent"

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 
+import pytest
+
 from graphsent._cache import cache_directory
+from graphsent.errors import FailedError
 
 
 def test_location_of_the_cache(monkeypatch, tmp_path):
@@ -18,3 +21,11 @@ def test_location_of_the_cache(monkeypatch, tmp_path):
     assert cache_directory() == tmp_path / "other" / "graphsent"
     monkeypatch.setenv("GRAPHSENT_CACHE", "~/mine")
     assert cache_directory() == tmp_path / "mine"
+
+
+def test_a_user_without_home_is_told_what_to_set(monkeypatch):
+    for name in ("GRAPHSENT_CACHE", "XDG_CACHE_HOME", "HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("pwd.getpwuid", {}.__getitem__)  # raises a KeyError
+    with pytest.raises(FailedError, match="no home directory: set GRAPHSENT_CACHE"):
+        cache_directory()

@@ -43,6 +43,7 @@ def cached_parses(
     Raises:
         ParserError: The parser returns something other than trees of its kind, or has no version.
         ParserFailed: The parser cannot work at all, or the cache cannot be written.
+        NoCacheDirectory: There is no cache directory.
     """
     source = parser.source
     if not source.version:
@@ -50,11 +51,7 @@ def cached_parses(
             f"cannot cache the trees of {source.parser}: its source is unknown: give the function "
             "an attribute version, and another one when it changes"
         )
-    try:
-        cache = cache_directory()
-    except RuntimeError as error:
-        raise ParserFailed(f"cannot cache trees: {error}: set GRAPHSENT_CACHE") from None
-    directory = cache / "parses" / _key(texts(), parser)
+    directory = cache_directory() / "parses" / _key(texts(), parser)
     file = directory / _FILES[source.kind]
     try:
         directory.mkdir(parents=True, exist_ok=True)

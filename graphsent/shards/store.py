@@ -47,7 +47,7 @@ class ShardSet:
         directory: ``shards/NAME-KEY`` in :func:`graphsent._cache.cache_directory`.
 
     Raises:
-        ShardsFailed: There is no cache directory.
+        NoCacheDirectory: There is no cache directory.
     """
 
     def __init__(
@@ -56,11 +56,7 @@ class ShardSet:
         self._about = {**about, "format_version": _FORMAT_VERSION, "shard_size": shard_size}
         self._name, self._shard_size = name, shard_size
         key = hashlib.sha256(json.dumps(self._about, sort_keys=True).encode()).hexdigest()
-        try:
-            cache = cache_directory()
-        except RuntimeError as error:
-            raise ShardsFailed(f"no place for shards: {error}: set GRAPHSENT_CACHE") from None
-        self.directory = cache / _FOLDER / f"{name}-{key[:_KEY_DIGITS]}"
+        self.directory = cache_directory() / _FOLDER / f"{name}-{key[:_KEY_DIGITS]}"
 
     def open(
         self,

@@ -89,10 +89,7 @@ def _download(
     progress: bool,
     echo: Callable[[str], None],
 ) -> None:
-    try:
-        cache = cache_directory() / "downloads"
-    except RuntimeError as error:
-        raise DownloadError(f"no cache directory: {error}; set GRAPHSENT_CACHE") from None
+    cache = cache_directory() / "downloads"
     file = fetch(source.url, source.name, source.known_sha256, cache, progress=progress)
     try:
         _put(file, source, wanted, directory, echo)

@@ -35,6 +35,7 @@ class Spooled:
         """The examples.
 
         Raises:
+            NoCacheDirectory: There is no cache directory.
             OSError: The file cannot be written.
         """
         return self._first() if self._file is None else self._again(self._file)

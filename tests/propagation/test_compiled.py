@@ -119,12 +119,10 @@ def test_cache_of_another_user(empty_cache, monkeypatch):
     assert not kernels_in_use()
 
 
-def test_user_without_home(monkeypatch, tmp_path, empty_cache):
-    def fail():
-        raise RuntimeError("Could not determine home directory.")
-
-    monkeypatch.delenv("XDG_CACHE_HOME")
-    monkeypatch.setattr(compiled_library.Path, "home", fail)
+def test_user_without_home(monkeypatch, empty_cache):
+    for name in ("XDG_CACHE_HOME", "HOME"):
+        monkeypatch.delenv(name)
+    monkeypatch.setattr("pwd.getpwuid", {}.__getitem__)  # raises a KeyError
     assert not kernels_in_use()
 
 

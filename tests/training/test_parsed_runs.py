@@ -11,6 +11,7 @@ from toy_parsers import HEADED, flat
 from toy_treebank import TINY
 
 from graphsent.cli import main
+from graphsent.errors import FailedError
 from graphsent.models import load_pretrained
 from graphsent.parsing import Parser, TreeSource
 from graphsent.parsing.cache import cached_parses, iter_trees
@@ -186,5 +187,5 @@ def test_an_unusable_cache(tmp_path, monkeypatch):
         cached_parses(lambda: ["a b"], parser, pytest.fail)
     for name in ("GRAPHSENT_CACHE", "XDG_CACHE_HOME", "HOME"):
         monkeypatch.setenv(name, "")
-    with pytest.raises(ParserFailed, match=r"the user has no home directory.*GRAPHSENT_CACHE"):
+    with pytest.raises(FailedError, match=r"the user has no home directory.*GRAPHSENT_CACHE"):
         cached_parses(lambda: ["a b"], parser, pytest.fail)

@@ -18,7 +18,7 @@ from graphsent.contextual import (
     Pieces,
     WordSpan,
 )
-from graphsent.errors import FailedError, ModelError
+from graphsent.errors import ModelError
 from graphsent.layers import Dropout
 from graphsent.models.arguments import check_sizes, check_types
 from graphsent.models.batches.trees import Context
@@ -105,18 +105,14 @@ class ContextualFeatures(nn.Module):
             report: Called with the number of sentences computed so far.
 
         Raises:
-            FailedError: There is no cache directory.
+            NoCacheDirectory: There is no cache directory.
             OSError: The features cannot be written.
         """
         if self.features is None:
             return
-        try:
-            directory = cache_directory() / "features"
-        except RuntimeError as error:
-            raise FailedError(f"cannot cache features: {error}: set GRAPHSENT_CACHE") from None
         options = self.options
         name = f"{options.sha256}-{options.pooling}-{FEATURES_REVISION}"
-        store = FeatureStore(directory / name, options.dim)
+        store = FeatureStore(cache_directory() / "features" / name, options.dim)
         self.features.keep(sentences, store, report)
 
     def forward(self, context: Context) -> Tensor:
