@@ -7,14 +7,14 @@ import pkgutil
 import re
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any
 
 from graphsent._names import nearest
 from graphsent.errors import GraphsentError
 
-__all__ = ["find_own", "is_own", "reason_of"]
+__all__ = ["find_own", "is_own", "made", "reason_of"]
 
 
 def is_own(name: str) -> bool:
@@ -70,16 +70,41 @@ def _siblings(module: str) -> list[str]:
     return [name for name in names if name not in sys.stdlib_module_names]
 
 
-def reason_of(error: BaseException, cls: type) -> str:
+def made(
+    name: str,
+    what: str,
+    make: Callable[..., Any],
+    arguments: Mapping[str, Any],
+    raised: type[GraphsentError],
+) -> Any:
+    """The result of a custom class or function.
+
+    Args:
+        name: Its name, ``module:name``.
+        what: What it makes, for errors, such as ``"task"``.
+        make: The class or function.
+        arguments: Its arguments.
+        raised: Class of the error that replaces exceptions of its code.
+    """
+    try:
+        return make(**arguments)
+    except (GraphsentError, NotImplementedError):  # the latter on the meta device
+        raise
+    except (Exception, SystemExit) as error:
+        reason = reason_of(error, make)
+        raise raised(f"the {what} {name} cannot be created: {reason}") from error
+
+
+def reason_of(error: BaseException, code: Callable[..., Any]) -> str:
     """A description of an error in a user's code, with the line where it occurred.
 
     Args:
         error: The error.
-        cls: The user's class, in a module or a notebook.
+        code: The user's class or function, in a module or a notebook.
     """
     places = [
         f" ({frame.f_code.co_filename}:{line})"
         for frame, line in traceback.walk_tb(error.__traceback__)
-        if frame.f_globals.get("__name__") == cls.__module__
+        if frame.f_globals.get("__name__") == code.__module__
     ]
     return f"{type(error).__name__}: {error}{places[-1] if places else ''}"

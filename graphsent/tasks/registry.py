@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from graphsent._names import nearest, unknown
-from graphsent._own import find_own, is_own
+from graphsent._own import find_own, is_own, made
 from graphsent.errors import DataError
 from graphsent.tasks.task import Task
 
@@ -39,7 +39,8 @@ def get_task(name: str, /, **options: Any) -> Task:
         **options: Options of the task, as in ``get_task("sst2", neutral="class")``.
 
     Raises:
-        DataError: There is no such task, or it does not accept an option or its value.
+        DataError: There is no such task, it does not accept an option or its value, or the
+            function of a custom task fails.
     """
     make, valid = task_maker(name), task_options(name)
     for option in options:
@@ -50,7 +51,7 @@ def get_task(name: str, /, **options: Any) -> Task:
     for option, parameter in valid.items():
         if parameter.default is parameter.empty and option not in options:
             raise DataError(f"task {name} needs the option {option!r}, which has no default")
-    task = make(**options)
+    task = made(name, "task", make, options, DataError) if is_own(name) else make(**options)
     if not isinstance(task, Task):
         raise DataError(f"task {name}: expected a graphsent.tasks.Task, got {task!r:.80}")
     return task

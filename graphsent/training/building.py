@@ -9,9 +9,9 @@ from dataclasses import replace
 from typing import Any
 
 from graphsent._names import nearest, unknown
-from graphsent._own import is_own, reason_of
+from graphsent._own import is_own, made
 from graphsent.contextual import Encoder
-from graphsent.errors import DataError, GraphsentError, ModelError
+from graphsent.errors import DataError, ModelError
 from graphsent.models import MODELS, Model, model_class
 from graphsent.models.arguments import hidden_options
 from graphsent.tasks import Task, WordVectors, get_task, task_options
@@ -98,16 +98,10 @@ def build_model(
 
 
 def _made(cls: type[Model], name: str, arguments: Mapping[str, Any]) -> Model:
-    """Constructs the model; exceptions of a custom model's constructor become a ModelError."""
+    """Constructs the model."""
     if not is_own(name):
         return cls(**arguments)
-    try:
-        model = cls(**arguments)
-    except (GraphsentError, NotImplementedError):  # the latter on the meta device
-        raise
-    except (Exception, SystemExit) as error:
-        reason = reason_of(error, cls)
-        raise ModelError(f"the model {name} cannot be created: {reason}") from error
+    model = made(name, "model", cls, arguments, ModelError)
     if "num_features" not in vars(model):
         raise ModelError(f"the model {name}: its constructor does not call super().__init__")
     return model

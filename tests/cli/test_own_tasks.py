@@ -47,6 +47,10 @@ def clash(seed=0):
 
 def nothing():
     return None
+
+
+def fails():
+    return 1 / 0
 """
 
 
@@ -116,6 +120,10 @@ def test_its_parameters_are_options_in_the_help(here, capsys):
         (
             "own_tasks_here:clash",
             "has an option 'seed', but this command already has an option --seed",
+        ),
+        (
+            "own_tasks_here:fails",
+            r"cannot be created: ZeroDivisionError: division by zero \(.*own_tasks_here.py:36\)",
         ),
         ("own_tasks_here:nothing", "expected a graphsent.tasks.Task, got None"),
     ],
