@@ -26,6 +26,7 @@ def run(*arguments: object) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 def test_shares_of_all_parts_add_up_to_the_epoch(tmp_path):
     write_treebank(tmp_path)
     done = run(f"--data-dir={tmp_path}", f"--json={tmp_path / 'shares.json'}")

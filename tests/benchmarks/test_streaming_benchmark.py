@@ -26,6 +26,7 @@ def run(*arguments: object) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 def test_shards_and_memory_are_timed_in_each_turn(tmp_path):
     done = run(
         f"--data-dir={REPOSITORY / 'data'}",

@@ -263,7 +263,7 @@ def test_a_failed_command_ends_even_if_what_it_used_cannot_be_freed():
 
 
 @posix
-@pytest.mark.parametrize("size", [100, 2000])
+@pytest.mark.parametrize("size", [pytest.param(100, marks=pytest.mark.slow), 2000])
 def test_files_beyond_the_size_limit(toy_data, tmp_path, size):
     import resource
 

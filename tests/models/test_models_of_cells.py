@@ -33,7 +33,7 @@ class Row(NamedTuple):
     kind: str  # of the trees, or "pairs"
 
 
-SMALL = {"embedding_dim": 12, "hidden": 10}
+SMALL = {"embedding_dim": 24, "hidden": 24}
 BI = {**SMALL, "readout": 16}
 ROWS = [
     Row(BiTreeLSTMClassifier, BI, "constituency"),
@@ -99,7 +99,7 @@ def agreement(model: Model, row: Row, data: list) -> float:
 
 @every_model
 def test_memorizes_twenty_sentences(row):
-    model = build(row, dropout=0.0, embedding_dropout=0.0, embedding_dim=24, hidden=24)
+    model = build(row, dropout=0.0, embedding_dropout=0.0)
     data = examples(row)
     batch = model.collate(data)
     optimizer = torch.optim.Adam(model.parameters(), lr=0.02)

@@ -150,24 +150,23 @@ def test_fields_of_structures(in_c, kinds):
         ]
 
 
-@pytest.mark.parametrize("teams", [(), ("kernels",), ("walk",), ("kernels", "walk")])
-def test_walks_and_kernels_agree_on_teams_of_threads(teams, tmp_path):
+def test_walks_and_kernels_agree_on_teams_of_threads(tmp_path):
     """In kernels without OpenMP, the threads of a walk would not synchronize."""
     found = find_recurrence(NaryTreeLSTM(2, 2), torch.zeros(1, 2), {}, 2)
     compiler = next(filter(None, map(shutil.which, compiled_library.COMPILERS)))
     headers = Path(compiled_library.__file__).parent / "c"
     for name, text in (("kernels", '#include "kernels.c"'), ("walk", _text(found.recurrence))):
         (source := tmp_path / f"of_{name}.c").write_text(text)
-        with_teams = ["-fopenmp"] if name in teams else []
-        files = [source, "-o", tmp_path / f"{name}.so", f"-I{headers}"]
-        command = [compiler, *compiled_library._COMMAND, *options_of("float"), *with_teams]
-        subprocess.run([*command, *files], check=True)
-    kernels = ctypes.CDLL(str(tmp_path / "kernels.so"))
-    if len(teams) == 1:
+        for teams in ([], ["-fopenmp"]):
+            files = [source, "-o", tmp_path / f"{name}{len(teams)}.so", f"-I{headers}"]
+            command = [compiler, *compiled_library._COMMAND, *options_of("float"), *teams]
+            subprocess.run([*command, *files], check=True)
+    for one in "01":
+        kernels = ctypes.CDLL(str(tmp_path / f"kernels{one}.so"))
+        _open(kernels, tmp_path / f"walk{one}.so")
+        other = "10"[int(one)]
         with pytest.raises(OSError, match="are not both built with, or both without, OpenMP"):
-            _open(kernels, tmp_path / "walk.so")
-    else:
-        _open(kernels, tmp_path / "walk.so")
+            _open(kernels, tmp_path / f"walk{other}.so")
 
 
 def test_each_compiler_is_tried_once_whatever_it_is_called(

@@ -262,7 +262,9 @@ def test_parallel_processes_with_a_failure_and_a_budget(execution, run):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="names of files are text on Windows")
-@pytest.mark.parametrize("errors", ["strict", "surrogateescape"])
+@pytest.mark.parametrize(
+    "errors", [pytest.param("strict", marks=pytest.mark.slow), "surrogateescape"]
+)
 def test_a_failure_may_name_a_file_whose_name_is_not_utf_8(execution, run, monkeypatch, errors):
     monkeypatch.setenv("PYTHONIOENCODING", f"utf-8:{errors}")
     there = replace(execution, places=replace(execution.places, data_dir=os.fsdecode(b"/no/\xff")))

@@ -331,7 +331,12 @@ sys.exit(main(arguments))
 
 @pytest.mark.parametrize(
     ("name", "call"),
-    [("write_history", 2), ("write_history", 3), ("write_card", 1), ("write_results", 3)],
+    [
+        ("write_history", 3),
+        ("write_results", 3),
+        pytest.param("write_history", 2, marks=pytest.mark.slow),
+        pytest.param("write_card", 1, marks=pytest.mark.slow),
+    ],
 )
 def test_a_run_that_is_killed_at_its_end_lacks_nothing_once_resumed(
     configure, tmp_path, name, call
