@@ -17,6 +17,7 @@ from graphsent.trees.shapes import TREE_KINDS
 __all__ = [
     "INPUT_KINDS",
     "SPLITS",
+    "TO_PARSE",
     "TREE_KINDS",
     "WORDS",
     "Corpus",
@@ -32,6 +33,8 @@ _PARSE_SUFFIXES = {"constituency": "trees.gz", "dependency": "conllu.gz"}
 # Needs no parses: plain sentences, or a treebank's own trees.
 WORDS = "words"
 INPUT_KINDS = (*TREE_KINDS, WORDS)
+# What to do if there are no parses, appended to error messages.
+TO_PARSE = "; to parse the corpus: graphsent train --parser NAME"
 
 
 @dataclass(frozen=True)
@@ -131,7 +134,9 @@ class CorpusSource:
                 parses[split] = tuple(directory / name for name in names)
         missing = [path for paths in parses.values() for path in paths if not is_file(path)]
         if missing:
-            raise DataError(f"no {tree_kind} trees of {self.corpus.title}: {missing[0]} is missing")
+            raise DataError(
+                f"no {tree_kind} trees of {self.corpus.title}: {missing[0]} is missing{TO_PARSE}"
+            )
         return replace(self, tree_kind=tree_kind, parses=parses)
 
     @property

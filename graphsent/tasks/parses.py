@@ -30,11 +30,18 @@ _FOLDER = "parses"
 _SPACE = re.compile(r"\s")  # includes the no-break space, which a few tokens hold
 
 
-def resolve_parses_dir(parses_dir: str | os.PathLike[str] | None, data_dir: Path) -> Path:
+def resolve_parses_dir(
+    parses_dir: str | os.PathLike[str] | None, data_dir: Path, advice: str = ""
+) -> Path:
     """The directory that holds the parses of corpora.
 
     ``parses_dir``, else the environment variable ``GRAPHSENT_PARSES``, else ``parses`` in the data
     directory, else ``parses`` beside it. A given directory must exist.
+
+    Args:
+        parses_dir: The directory, or None.
+        data_dir: The data directory.
+        advice: What else to do if there is none, appended to the error message.
 
     Raises:
         DataError: There is no such directory; the message lists where it was looked for.
@@ -51,7 +58,7 @@ def resolve_parses_dir(parses_dir: str | os.PathLike[str] | None, data_dir: Path
             return place
     raise DataError(
         f"no parses directory: none was given, {_VARIABLE} is not set, and neither {places[0]} "
-        f"nor {places[1]} exists"
+        f"nor {places[1]} exists; to name it: --parses-dir DIR{advice}"
     )
 
 

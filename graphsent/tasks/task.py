@@ -17,7 +17,15 @@ import numpy as np
 
 from graphsent._names import unknown
 from graphsent.errors import DataError
-from graphsent.tasks.corpus import SPLITS, TREE_KINDS, WORDS, Corpus, CorpusSource, find_corpus
+from graphsent.tasks.corpus import (
+    SPLITS,
+    TO_PARSE,
+    TREE_KINDS,
+    WORDS,
+    Corpus,
+    CorpusSource,
+    find_corpus,
+)
 from graphsent.tasks.data_dir import resolve_data_dir
 from graphsent.tasks.held_out import held_out
 from graphsent.tasks.own_source import OwnSource
@@ -274,7 +282,9 @@ class Task(ABC):
         if trees is not None:
             source = source.with_shape(trees, tree_kind)
             tree_kind = WORDS if WORDS in source.corpus.kinds else tree_kind
-        source = source.with_parses(tree_kind, lambda: resolve_parses_dir(parses_dir, directory))
+        source = source.with_parses(
+            tree_kind, lambda: resolve_parses_dir(parses_dir, directory, TO_PARSE)
+        )
         for split in splits:
             if split not in source.files:
                 raise DataError(f"{self.name}: {unknown('split', split, source.files)}")

@@ -63,7 +63,8 @@ def test_constituency_trees_need_no_parses(data):
     source = get_task("sst5").load(data).source
     assert source.describe()["tree_kind"] == "constituency"
     assert source.describe()["splits"]["dev"]["parses"] == []
-    with pytest.raises(DataError, match="no parses directory"):
+    advice = "no parses directory.*: --parses-dir DIR; to parse .*: graphsent train --parser NAME$"
+    with pytest.raises(DataError, match=advice):
         load(get_task("sst5"), data)
 
 
