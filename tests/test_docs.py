@@ -28,6 +28,20 @@ def test_every_public_module_has_a_page():
 
 
 @pytest.mark.parametrize("page", sorted((DOCS / "api").glob("*.md")), ids=lambda page: page.stem)
+def test_pages_of_the_api_describe_constants(page):
+    """Sphinx lists those that a package takes from its modules nowhere."""
+    shown = re.findall(r"automodule:: (\S+)", page.read_text(encoding="utf-8"))
+    modules = [pkgutil.resolve_name(name) for name in shown]
+    text = "".join(map(inspect.getdoc, modules))
+    own = inspect.getsource(modules[0])
+    for name in modules[0].__all__:
+        value = getattr(modules[0], name)
+        if not (inspect.isclass(value) or inspect.isfunction(value)):
+            has_docstring = re.search(rf'^{name} = .*\n"""', own, re.MULTILINE)
+            assert has_docstring or f"``{name}``" in text, name
+
+
+@pytest.mark.parametrize("page", sorted((DOCS / "api").glob("*.md")), ids=lambda page: page.stem)
 def test_pages_of_the_api_name_what_there_is(page):
     for name in re.findall(
         r"^\.\. auto\w+:: (\S+)", page.read_text(encoding="utf-8"), re.MULTILINE

@@ -19,6 +19,10 @@ edge data       shape           meaning
 ``child_index`` (num_edges,)    index, from the left, of the edge's child among its siblings
 ``kind``        (num_edges,)    sibling graphs only: ``SIBLING_EDGE`` or ``CHILD_EDGE``
 =============== =============== ============================================================
+
+The constants ``TOKEN``, ``LABEL``, ``POSITION``, ``DEPTH``, ``SPAN``, ``CHILD_INDEX`` and ``KIND``
+of :mod:`graphsent.graphs` are these names. ``DIRECTIONS`` has the edge directions, ``BOTTOM_UP``,
+``TOP_DOWN`` and ``SIBLING``, which :func:`~graphsent.graphs.constituency_graph` describes.
 """
 
 from __future__ import annotations

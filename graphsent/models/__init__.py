@@ -1,4 +1,7 @@
-"""Models: trees and sentences to classes, scores and vectors; saved and loaded as directories."""
+"""Models: trees and sentences to classes, scores and vectors; saved and loaded as directories.
+
+``MODELS`` has the names of the models, each with its module and class.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Parsing raw text: parsers of other packages, by name, and files of parses."""
+"""Parsing raw text: parsers of other packages, by name, and files of parses.
+
+``PARSERS`` has the names, such as ``"spacy"``, each with what follows it and a colon.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Tasks: corpora, vocabulary, word vectors, and metrics."""
+"""Tasks: corpora, vocabulary, word vectors, and metrics.
+
+``TASKS`` has the names of the tasks, ``SPLITS`` those of the splits. ``INPUT_KINDS``, the forms in
+which sentences are read, are ``"words"`` and the ``TREE_KINDS``, ``"constituency"`` and
+``"dependency"``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Parse trees: flat tree types, readers, writers and transforms."""
+"""Parse trees: flat tree types, readers, writers and transforms.
+
+``SHAPES`` has the names of the artificial shapes. ``TreeLike`` is the type of a tree, or of what
+:func:`as_tree` converts to one.
+"""
 
 from __future__ import annotations
 
