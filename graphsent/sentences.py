@@ -59,7 +59,7 @@ class Sentence:
 
     @cached_property
     def parents(self) -> np.ndarray:
-        """The parent of the node: -1, as for a root."""
+        """The parent of the node, -1 as for a root."""
         return np.array([-1], np.int64)
 
     @property
@@ -74,12 +74,12 @@ class Sentence:
 
     @property
     def spans(self) -> np.ndarray:
-        """The span of the node, all words: (1, 2) int64."""
+        """The span of the node, which has all words, (1, 2) int64."""
         return np.array([[0, len(self.words)]], np.int64)
 
     @property
     def derived(self) -> dict[Hashable, Any]:
-        """Always empty: unlike a tree, a sentence is mutable, so nothing is derived from it."""
+        """Always empty; nothing is derived from a sentence, since it is mutable, unlike a tree."""
         return {}
 
     def __eq__(self, other: object) -> bool:

@@ -134,7 +134,7 @@ class Task(ABC):
 
     @property
     def judged(self) -> tuple[int, ...]:
-        """The class indices that compete in evaluation: all, unless a task overrides it."""
+        """The indices of the classes that compete in evaluation, all unless a task overrides it."""
         return tuple(range(len(self.label_names)))
 
     if TYPE_CHECKING:

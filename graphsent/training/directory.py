@@ -125,7 +125,7 @@ class RunDirectory:
 
     @property
     def is_begun(self) -> bool:
-        """Whether the run has results to preserve: at least one complete epoch."""
+        """Whether the run has results to preserve, those of at least one complete epoch."""
         return self.checkpoint.exists() or self.results.exists() or self.model.exists()
 
     def clear(self) -> None:

@@ -155,7 +155,7 @@ class RunSet:
 
     @property
     def is_begun(self) -> bool:
-        """Whether there are results to preserve: at least one complete epoch of a run."""
+        """Whether there are results to preserve, those of at least one complete epoch of a run."""
         return any(RunDirectory(each).is_begun for each in self._directories())
 
     def clear(self) -> None:
