@@ -5,7 +5,9 @@ from __future__ import annotations
 import inspect
 import pkgutil
 import re
+from functools import cached_property
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 import yaml
@@ -50,6 +52,33 @@ def test_pages_of_the_api_name_what_there_is(page):
             pkgutil.resolve_name(name)
         except (AttributeError, ImportError) as error:
             pytest.fail(f"{name}: {error}")
+
+
+def test_base_classes_of_models_are_on_the_page():
+    """Sphinx describes what a class inherits only with the class that defines it."""
+    page = (DOCS / "api" / "models.md").read_text(encoding="utf-8")
+    shown = set(public_classes(graphsent.models))
+    shown |= set(map(pkgutil.resolve_name, re.findall(r"autoclass:: (\S+)", page)))
+    for each in public_classes(graphsent.models):
+        for base in each.__mro__:
+            if base.__module__.startswith("graphsent.") and not base.__name__.startswith("_"):
+                assert base in shown, base
+
+
+def test_docstrings_of_properties_do_not_begin_with_a_type():
+    """Sphinx takes what comes before a colon in their first line for the type."""
+    public = [getattr(graphsent, name) for name in graphsent.__all__ if name != "dgl"]
+    classes = {each for module in public for each in public_classes(module)}
+    for each in classes:
+        for name, value in vars(each).items():
+            if isinstance(value, property | cached_property):
+                first, *_ = (value.__doc__ or "").split("\n")
+                assert ": " not in first, f"{each.__name__}.{name}"
+
+
+def public_classes(module: ModuleType | type) -> list[type]:
+    names = getattr(module, "__all__", ())
+    return [each for name in names if inspect.isclass(each := getattr(module, name))]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(REPOSITORY)))

@@ -202,12 +202,12 @@ class Task(ABC):
         """Finds and reads the task's corpus.
 
         Args:
-            data_dir: See :func:`~graphsent.tasks.data_dir.resolve_data_dir`.
+            data_dir: See :func:`~graphsent.tasks.resolve_data_dir`.
             splits: Which of ``train``, ``dev`` and ``test``.
             tree_kind: ``"constituency"``, ``"dependency"``, or ``"words"`` for what the corpus
                 itself holds: plain sentences or the trees of a treebank. Models declare what they
                 read, see :class:`~graphsent.models.Model`.
-            parses_dir: See :func:`~graphsent.tasks.parses.resolve_parses_dir`; needed only for
+            parses_dir: See :func:`~graphsent.tasks.resolve_parses_dir`; needed only for
                 trees that the corpus itself lacks.
             trees: Replace the parser's trees by trees of this shape, one of
                 :data:`graphsent.trees.SHAPES`, see :func:`~graphsent.trees.reshape`; parses are

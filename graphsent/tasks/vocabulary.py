@@ -34,7 +34,7 @@ def build_vocabulary(
     Args:
         train: Training trees.
         other: Further trees that the model will read.
-        vector_paths: See :func:`~graphsent.tasks.vectors.load_vectors`; may be empty.
+        vector_paths: See :func:`~graphsent.tasks.load_vectors`; may be empty.
         min_count: Training words that occur less often are left out, unless they have a vector.
             They become ``<unk>``, whose vector is learned from them.
         seed: Seed of the random vectors of words without a pre-trained one.

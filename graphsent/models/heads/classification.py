@@ -44,7 +44,7 @@ class Classifier(Model):
 
     With one class it is a regression model: labels are numbers, the output is a number
     (:class:`~graphsent.models.heads.scores.ScoreOutput`), and training minimizes
-    :func:`~graphsent.models.base.losses.regression_loss`.
+    :func:`~graphsent.models.regression_loss`.
 
     Args:
         vocab: The vocabulary; unknown words share the vector of ``<unk>``.

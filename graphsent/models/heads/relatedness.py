@@ -127,8 +127,8 @@ class RelatednessModel(Model):
         """The training loss.
 
         It is :func:`~graphsent.layers.relatedness_loss` for scores from 1 to K,
-        :func:`~graphsent.models.base.losses.regression_loss` for scores of any range, and
-        :func:`~graphsent.models.base.losses.classification_loss` for classes.
+        :func:`~graphsent.models.regression_loss` for scores of any range, and
+        :func:`~graphsent.models.classification_loss` for classes.
 
         Args:
             outputs: (batch_size, num_classes).
