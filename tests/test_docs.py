@@ -65,15 +65,17 @@ def test_base_classes_of_models_are_on_the_page():
                 assert base in shown, base
 
 
-def test_docstrings_of_properties_do_not_begin_with_a_type():
-    """Sphinx takes what comes before a colon in their first line for the type."""
+def test_docstrings_have_no_colons_where_sphinx_expects_types():
+    """In the first line of properties and of results, it takes what precedes a colon for a type."""
     public = [getattr(graphsent, name) for name in graphsent.__all__ if name != "dgl"]
-    classes = {each for module in public for each in public_classes(module)}
-    for each in classes:
-        for name, value in vars(each).items():
-            if isinstance(value, property | cached_property):
-                first, *_ = (value.__doc__ or "").split("\n")
-                assert ": " not in first, f"{each.__name__}.{name}"
+    found = [getattr(each, name) for each in public for name in getattr(each, "__all__", ())]
+    for each in filter(inspect.isclass, found.copy()):
+        found += vars(each).values()
+    for each in found:
+        lines = inspect.cleandoc(getattr(each, "__doc__", None) or "").splitlines()
+        begins = isinstance(each, property | cached_property)
+        for before, line in zip(["Returns:" if begins else "", *lines], lines, strict=False):
+            assert before not in ("Returns:", "Yields:") or ": " not in line, lines[0]
 
 
 def public_classes(module: ModuleType | type) -> list[type]:

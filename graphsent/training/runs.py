@@ -58,8 +58,8 @@ def train_runs(
         echo: As in :func:`~graphsent.training.train`.
 
     Returns:
-        The content of ``results.json``: the metrics of each run, and their mean and sample standard
-        deviation (n - 1).
+        The content of ``results.json``, that is, the metrics of each run, and their mean and sample
+        standard deviation (n - 1).
 
     Raises:
         TrainingError: There are neither folds nor seeds, the task has no folds, or ``out`` is in

@@ -142,8 +142,8 @@ class Prediction(Jsonable):
         """Converts the prediction to JSON values.
 
         Returns:
-            ``text``, ``label``, ``name`` and ``probabilities`` of the sentence, and ``nodes``: per
-            node, in the order of the tree's nodes, ``parent`` (-1 at the root), ``begin`` and
+            ``text``, ``label``, ``name`` and ``probabilities`` of the sentence, and ``nodes``, in
+            the order of the tree's nodes, each with ``parent`` (-1 at the root), ``begin`` and
             ``end`` of its half-open word span, ``label``, ``name`` and ``probabilities``.
         """
         parents, spans, labels, probabilities = self._columns()
