@@ -48,7 +48,7 @@ def run(arguments: Any) -> None:
             beyond = _beyond_train(found, train)
             content["splits"][split].update(beyond)
             lines += _beyond_lines(found, beyond)
-        print("\n  ".join([f"{split}: {found.examples:,} examples", *lines]))
+        print("\n  ".join([f"{split}: {counted(found.examples, 'example')}", *lines]))
     both = [inspections[split] for split in ("dev", "test") if split in inspections]
     if len(both) == 2:
         content["test_texts_in_dev"] = both[1].shared_with(both[0])

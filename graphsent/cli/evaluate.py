@@ -203,7 +203,7 @@ def _show(report: ClassReport, arguments: Any, data: TaskData) -> None:
         print(f"\n{class_results.list_mistakes(report, arguments.errors, data, arguments.split)}")
     if arguments.errors_file:
         number = class_results.write_mistakes(arguments.errors_file, report, data, arguments.split)
-        print(f"wrote {arguments.errors_file}: {number:,} errors")
+        print(f"wrote {arguments.errors_file}: {counted(number, 'error')}")
     if arguments.confusion:
         draw_confusion(report.confusion, report.names, path=arguments.confusion)
         print(f"wrote {arguments.confusion}: the confusion matrix")

@@ -14,7 +14,7 @@ from graphsent._unpacking import format_suffix
 from graphsent.cli.own_tasks import import_from_here
 from graphsent.cli.sources import name_of, source_lines
 from graphsent.cli.tables_in import TABLES, is_table, lines_of_table
-from graphsent.cli.usage import UsageError, check_counts, check_target, flag
+from graphsent.cli.usage import UsageError, check_counts, check_target, counted, flag
 from graphsent.errors import DataError, FailedError, GraphsentError
 from graphsent.parsing import load_parser
 from graphsent.parsing.files import TextLine, partial_path, write_parses
@@ -61,7 +61,8 @@ def run(arguments: Any) -> None:
             raise KeyboardInterrupt(f"interrupted; {done}") from None
     seconds = time.perf_counter() - start
     before = f" ({outcome.before:,} of them before)" if outcome.before else ""
-    done = f"parsed {outcome.lines:,} lines in {seconds:.1f} s{before}; wrote {arguments.out}"
+    lines = counted(outcome.lines, "line")
+    done = f"parsed {lines} in {seconds:.1f} s{before}; wrote {arguments.out}"
     print(done, file=sys.stderr)  # trees may go to standard output, by --out /dev/stdout
     if outcome.bad:
         raise FailedError(f"{outcome.bad:,} of {outcome.lines:,} lines have no tree")

@@ -57,6 +57,7 @@ def test_columns_of_a_table_are_parsed(tmp_path, capsys):
     path.write_text('{"label": "x", "text": "a b"}\n')
     assert main(["parse", str(path), FLAT, f"--out={tmp_path}/o"]) == 0
     assert (tmp_path / "o").read_text() == "x\t(ROOT (W a) (W b))\n"
+    assert "\nparsed 1 line in " in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
