@@ -15,6 +15,8 @@ from pathlib import Path
 
 import nbformat
 
+from graphsent._names import unknown
+
 HERE = Path(__file__).resolve().parent
 TAG = "solution"
 YOUR_CODE = "...  # your code"
@@ -35,9 +37,12 @@ def main() -> None:
     """Writes the exercise notebooks."""
     known = sorted(path.stem for path in HERE.glob("*.ipynb"))
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("names", nargs="*", choices=[*known, []], help="Notebooks; all by default.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="Notebooks; all by default.")
     parser.add_argument("--out", type=Path, default=Path("exercises"), help="Output directory.")
     arguments = parser.parse_args()
+    for name in arguments.names:
+        if name not in known:
+            parser.error(unknown("notebook", name, known))
     arguments.out.mkdir(parents=True, exist_ok=True)
     for name in arguments.names or known:
         notebook = exercise(nbformat.read(HERE / f"{name}.ipynb", as_version=4))

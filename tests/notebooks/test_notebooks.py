@@ -89,6 +89,14 @@ def test_exercises_have_no_solutions(tmp_path):
                 assert new == old
 
 
+def test_an_unknown_notebook(tmp_path):
+    command = [sys.executable, str(DIRECTORY / "exercises.py"), "--out", str(tmp_path), "treenet"]
+    result = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert result.returncode == 2
+    assert "10_levels; did you mean '05_treenet'?" in result.stderr
+    assert not list(tmp_path.iterdir())
+
+
 # Warnings about sockets of nbclient and the kernel, not of a notebook.
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.parametrize(
