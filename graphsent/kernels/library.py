@@ -15,10 +15,9 @@ import logging
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from graphsent.kernels.build import SHARED, build, options_of
 from graphsent.kernels.once import Once
@@ -39,7 +38,6 @@ _FUNCTIONS = {
     "convolution_vectors": "p",
     "linear_numbers": "pn",
 }
-_PLAIN: Any = Tensor  # type checkers do not know Tensor.__torch_dispatch__
 _log = logging.getLogger(__name__)
 
 
@@ -63,16 +61,18 @@ def kernels_for(*tensors: Tensor | None) -> ctypes.CDLL | None:
     if dtype not in TYPES or transformed():
         return None
     for part in tensors:
-        if part is not None and not (part.is_cpu and part.dtype == dtype and in_memory(part)):
+        if part is not None and not (part.is_cpu and part.dtype == dtype and is_plain(part)):
             return None
     library = library_for(TYPES[dtype])
     return None if isinstance(library, str) else library
 
 
-def in_memory(tensor: Tensor) -> bool:
-    """Whether a tensor on the CPU has an address, unlike fake, sparse and wrapped tensors."""
-    kind: Any = type(tensor)
-    return kind.__torch_dispatch__ is _PLAIN.__torch_dispatch__ and tensor.layout == torch.strided
+def is_plain(tensor: Tensor) -> bool:
+    """Whether a tensor is dense, and not of a derived class.
+
+    A derived class may compute in its own way, or have no memory (fake and wrapped tensors).
+    """
+    return type(tensor) in (Tensor, nn.Parameter) and tensor.layout == torch.strided
 
 
 def transformed() -> bool:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 
+from graphsent.kernels.library import is_plain
 from graphsent.propagation.autocast import autocast_enabled
 from graphsent.propagation.backends.c.library import TOO_LONG, generated_library
 from graphsent.propagation.backends.cuda.library import CudaLibrary, cuda_library
 from graphsent.propagation.recurrence.modules import parameters_of, recurrence_of
 from graphsent.propagation.recurrence.recurrence import Recurrence
+from graphsent.propagation.recurrence.symbols import leaves
 
 
 class Found(NamedTuple):
@@ -47,12 +49,12 @@ def find_recurrence(
     like: Tensor,
     extra: Mapping[str, Tensor],
     num_slots: int | None,
-    from_states: bool = False,
+    initial: Tensor | Sequence[Tensor] | None = None,
 ) -> Found | str:
     """The recurrence of a cell for inputs like a tensor, or why it cannot be traced.
 
     ``extra`` are the inputs after x, (num_nodes, width) each; ``num_slots`` is None if predecessors
-    are unordered. With ``from_states``, the states of leaves are given.
+    are unordered. With ``initial`` states, those of leaves are given.
     """
     for name, values in extra.items():
         if values.dim() != 2 or not values.shape[1]:
@@ -69,9 +71,9 @@ def find_recurrence(
     parameters = parameters_of(cell)
     if any(map(is_lazy, parameters.values())):
         return "parameters are not initialized yet"
-    kinds = {type(part) for part in (like, *extra.values(), *parameters.values())}
-    if kinds - {Tensor, nn.Parameter}:  # which may compute in their own way
-        return "parameters or inputs are tensors of a class derived from Tensor"
+    given = leaves((like, extra, parameters, initial))
+    if not all(is_plain(part) for part in given if isinstance(part, Tensor)):
+        return "parameters or inputs are sparse, or tensors of a class derived from Tensor"
     real = [part for part in parameters.values() if part.is_floating_point()]
     places = {(part.dtype, part.device) for part in real}  # other buffers may be counts
     if len(places) > 1 or any(device != like.device for _, device in places):
@@ -82,7 +84,7 @@ def find_recurrence(
     recurrence = recurrence_of(cell, dtype, extra_widths, num_slots)
     if isinstance(recurrence, str):
         return recurrence
-    recurrence = recurrence.from_states if from_states else recurrence
+    recurrence = recurrence if initial is None else recurrence.from_states
     library: ctypes.CDLL | CudaLibrary | str
     if like.device.type not in ("cpu", "cuda"):
         library = f"there is no compiled code for {like.device}"

@@ -86,7 +86,7 @@ class Run:
         # Under autocast, states without edges have the dtype of those with edges.
         if not alone or autocast_enabled(self.rows.device.type):
             num_slots = None if slots is None else slots.count
-            found = find_recurrence(cell, self.rows, extra, num_slots, initial is not None)
+            found = find_recurrence(cell, self.rows, extra, num_slots, initial)
         self.found = _ALONE if alone else found
         self.traced: Found | None = None if isinstance(found, str) else found
         compiled = self.traced is not None and not isinstance(self.traced.library, str)

@@ -97,6 +97,29 @@ def test_tensors_that_compute_in_their_own_way(of_what):
     torch.testing.assert_close(cell(graph, feat), plain, rtol=1e-10, atol=1e-10)
 
 
+def test_initial_states_of_a_class_of_their_own():
+    class Kept(torch.Tensor):
+        pass
+
+    cell = type("Mine", (Cell,), {"of": lambda self, h: h})()
+    graph, feat = tree(20, 3), torch.randn(20, 3, dtype=torch.float64)
+    state = torch.randn(20, cell.hidden_feats, dtype=torch.float64)
+    h = cell(graph, feat, state.as_subclass(Kept))
+    assert type(h) is Kept
+    torch.testing.assert_close(h.as_subclass(torch.Tensor), cell(graph, feat, state))
+
+
+@pytest.mark.filterwarnings("ignore:Sparse CSR tensor support:UserWarning")
+def test_sparse_weights():
+    cell = type("Mine", (Cell,), {"of": lambda self, h: h})()
+    for part in (cell.W, cell.U):
+        weight = part.weight.detach() * (part.weight > 0)
+        part.weight = torch.nn.Parameter(weight.to_sparse_csr(), requires_grad=False)
+    graph, feat = tree(20, 3), torch.randn(20, 3, dtype=torch.float64)
+    assert "sparse" in cell.explain(graph).reason
+    torch.testing.assert_close(cell(graph, feat), cell(graph, feat, engine="dgl"))
+
+
 def test_a_long_chain_of_objects():
     cell = type("Mine", (Cell,), {"of": lambda self, h: h})()
     cell.last = SimpleNamespace()

@@ -172,6 +172,19 @@ def test_cases_in_which_torch_must_see_the_operation(counted):
     assert counted == []
 
 
+def test_tensors_that_compute_in_their_own_way(counted):
+    class Counted(torch.nn.Parameter):
+        called = 0
+
+        @classmethod
+        def __torch_function__(cls, function, types, args=(), kwargs=None):
+            cls.called += function is functional.linear
+            return super().__torch_function__(function, types, args, kwargs or {})
+
+    linear(torch.randn(5, 4), Counted(torch.randn(6, 4)))
+    assert (counted, Counted.called) == ([], 1)
+
+
 def test_tensors_without_memory(counted):
     with FakeTensorMode():
         rows, weight = numbers(5, 4), numbers(6, 4)
