@@ -399,6 +399,8 @@ class TreeCell(CellModule):
         """
         names = self.state_names if return_cell else self.state_names[:1]
         by_dgl = resolve_engine(engine) == "dgl"
+        if not by_dgl and torch._C._is_tracing():
+            raise CellError('cells run in torch.jit.trace only with engine="dgl"')
         if not by_dgl and not self._replaces_functions():
             return self._run(graph, feat, initial_state, **extra).states(len(names))
         inputs = self.prepare(graph, feat, initial_state, **extra)

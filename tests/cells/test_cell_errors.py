@@ -1,5 +1,6 @@
 """Each wrong call of a cell raises a message with what was expected and what was found."""
 
+import functools
 import re
 
 import pytest
@@ -86,6 +87,22 @@ def test_records_of_operations_and_fake_tensors(row):
         cell(graph, feat, **arguments)
     with FlopCounterMode(display=False):  # counts operations of real tensors
         cell(graph, feat, **arguments)
+
+
+@each_cell
+@pytest.mark.filterwarnings("ignore:.torch.jit", "ignore::torch.jit.TracerWarning")
+def test_torchscript(row):
+    structure, cell = row.small_structure(), row.cell().requires_grad_(False)
+    graph, arguments = structure.graph(), row.arguments(structure)
+    feat, other = torch.randn(2, structure.num_nodes, 3).double()
+
+    def traced(engine):
+        run = functools.partial(cell, graph, engine=engine, **arguments)
+        return torch.jit.trace(lambda feat: run(feat), feat, check_trace=False)
+
+    with pytest.raises(CellError, match=r'torch\.jit\.trace only with engine="dgl"'):
+        traced("levels")
+    torch.testing.assert_close(traced("dgl")(other), cell(graph, other, **arguments))
 
 
 @each_cell
