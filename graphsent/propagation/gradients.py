@@ -27,10 +27,15 @@ class ReverseMode(Function):
         )
 
 
+def is_batched(gradient: Tensor) -> bool:
+    """Whether a gradient is a batch of gradients, which has no memory."""
+    return bool(_functorch.is_legacy_batchedtensor(gradient))
+
+
 @untraced
 def check_not_batched(*gradients: Tensor | None) -> None:
-    """Raises a PropagationError if gradients of results are batched: these have no memory."""
-    if any(part is not None and _functorch.is_legacy_batchedtensor(part) for part in gradients):
+    """Raises a PropagationError if gradients of results are batched."""
+    if any(part is not None and is_batched(part) for part in gradients):
         raise PropagationError(
             "expected gradients one at a time, got is_grads_batched=True or vectorize=True: "
             'cells with engine="dgl", layers with engine="torch" and dgl.prop_nodes_topo have '

@@ -12,7 +12,7 @@ from torch.nn import functional
 from graphsent.kernels.library import contiguous, kernels_for, loaded_kernels, threads_for
 from graphsent.kernels.structures import Linear
 from graphsent.propagation.autocast import autocast_enabled
-from graphsent.propagation.gradients import ReverseMode, save, saved
+from graphsent.propagation.gradients import ReverseMode, is_batched, save, saved
 from graphsent.propagation.memory import empty
 from graphsent.propagation.untraced import untraced
 
@@ -59,7 +59,7 @@ class _Linear(ReverseMode):
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         rows, weight = saved(ctx)
         of_rows, of_weight, of_bias = ctx.needs_input_grad
-        if torch.is_grad_enabled():  # differentiable gradients
+        if torch.is_grad_enabled() or is_batched(gradient):  # differentiable, or without memory
             return (
                 gradient @ weight if of_rows else None,
                 gradient.t() @ rows if of_weight else None,

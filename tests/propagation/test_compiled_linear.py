@@ -98,6 +98,16 @@ def test_gradients_of_gradients(wanted):
     assert torch.autograd.gradgradcheck(linear, tensors)
 
 
+def test_batched_gradients():
+    tensors = numbers(9, 4), numbers(6, 4), numbers(6)
+    options = {"grad_outputs": torch.randn(2, 9, 6).double(), "is_grads_batched": True}
+    found, expected = (
+        torch.autograd.grad(function(*tensors), tensors, **options)
+        for function in (linear, functional.linear)
+    )
+    torch.testing.assert_close(found, expected, rtol=1e-12, atol=1e-12)
+
+
 @pytest.mark.parametrize("function", [linear, functional.linear])
 @pytest.mark.parametrize(
     ("wanted", "changed", "works"),
