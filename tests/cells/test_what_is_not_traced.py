@@ -10,6 +10,7 @@ import random
 import sys
 import threading
 import weakref
+from functools import partial
 from types import SimpleNamespace
 from typing import NamedTuple
 
@@ -19,6 +20,7 @@ import torch
 from generated_cases import needs_compiler, results, tree
 from torch import nn
 from torch.nn import functional
+from torch.utils.checkpoint import checkpoint, create_selective_checkpoint_contexts
 from traced_cell import SIZE, Cell, assert_same
 
 from graphsent.cells import IndexedFeat
@@ -284,6 +286,19 @@ def test_tracing_leaves_buffers_and_random_numbers_as_they_were():
     assert cell.explain(tree(20, 3)).reason.startswith("it changes attributes")
     assert float(cell.b) == 2
     assert random.getstate() == state
+
+
+def test_modes_of_the_caller_do_not_see_it():
+    """Selective checkpoints repeat the operations of a run, to whose results they add no trace."""
+    methods = {"of": lambda self, h: h, "project": lambda self, feat: self.W(feat).cumsum(1)}
+    cell = type("Mine", (Cell,), methods)()
+    graph, feat = tree(20, 3), torch.randn(20, 3, dtype=torch.float64)
+    feat.requires_grad_()
+    (expected,) = torch.autograd.grad(cell(graph, feat, engine="dgl").square().sum(), feat)
+    policy = partial(create_selective_checkpoint_contexts, [torch.ops.aten.addmm.default])
+    h = checkpoint(cell, graph, feat, use_reentrant=False, context_fn=policy)  # its first run
+    (found,) = torch.autograd.grad(h.square().sum(), feat)
+    torch.testing.assert_close(found, expected, rtol=1e-10, atol=1e-10)
 
 
 def test_random_numbers_that_another_thread_draws(monkeypatch):

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.modules import module as of_all_modules
 from torch.nn.utils import parametrize
+from torch.utils._python_dispatch import _disable_current_modes
 
 from graphsent.propagation.autocast import without_autocast
 from graphsent.propagation.recurrence.recurrence import Recurrence, linear_map, trace
@@ -171,7 +172,9 @@ def _traced_once(
     cached = dict(cache)
     cache.clear()
     try:
-        with without_autocast(next((p.device.type for p in cell.parameters()), "cpu")):
+        # Modes of the caller, such as those of selective checkpoints, record what a run computes.
+        device_type = next((p.device.type for p in cell.parameters()), "cpu")
+        with without_autocast(device_type), _disable_current_modes():
             recurrence = _trace(cell, *signature)
     except Untraceable as problem:
         recurrence = str(problem)
