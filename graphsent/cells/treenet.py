@@ -178,7 +178,8 @@ class TreeNet(SlottedCell):
 
     def _state(self, state: Tensor | State, source: str, x: Tensor) -> State:
         """The parts of a state that a module returned; a CellError unless they fit."""
-        parts = state if isinstance(state, (tuple, list)) else (state,)
+        several = issubclass(type(state), (tuple, list))  # isinstance of a tensor is not traced
+        parts: Any = state if several else (state,)
         shapes = [
             tuple(part.shape) if hasattr(part, "shape") else type(part).__name__ for part in parts
         ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from cell_contract import cells_where
 
 from graphsent import cells
 from graphsent._dgl import dgl
@@ -41,6 +42,13 @@ def test_traced(kind, monkeypatch):
     for name in ("child_index", "kind"):
         graph.edata[name] = torch.tensor([0, 1])
     assert cell(graph, torch.randn(3, 4), engine="levels").shape == (3, 3)
+
+
+@cells_where(lambda row: isinstance(row.build(), TreeCell))
+def test_traced_with_any_option(row):
+    structure = row.small_structure()
+    found = row.cell().explain(structure.graph(), **row.arguments(structure))
+    assert found.way != "levels", found
 
 
 @pytest.mark.parametrize("engine", ["levels", "dgl"])
