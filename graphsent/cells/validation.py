@@ -200,12 +200,13 @@ def check_feat(
         feat = feat.rows
     if not isinstance(feat, Tensor):
         raise CellError(f"expected feat to be a tensor or IndexedFeat, got {type(feat).__name__}")
+    if feat.layout != torch.strided or feat.is_nested:  # nested tensors may have no shape
+        kind = "a nested one" if feat.is_nested else f"one of {feat.layout}"
+        raise CellError(f"expected a dense feat, got {kind}")
     if feat.dim() != 2 or tuple(feat.shape) != shape:
         raise CellError(
             f"expected feat of shape (num_nodes, in_feats) = {shape}, got {tuple(feat.shape)}"
         )
-    if feat.layout != torch.strided:
-        raise CellError(f"expected a dense feat, got one of {feat.layout}")
     if parameter is None:
         return
     if feat.device != parameter.device:

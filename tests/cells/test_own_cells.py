@@ -390,12 +390,16 @@ def test_heterographs(engine):
 
 
 @each_engine
+@pytest.mark.filterwarnings("ignore:.*nested tensors is in prototype stage:UserWarning")
 def test_features_elsewhere_or_sparse(engine):
     cell = cells.ChildSumTreeLSTM(3, 4)
     with raises("expected feat on the parameters' cpu, got meta"):
         cell(GRAPH, FEAT.to("meta"), engine=engine)
     with raises("expected a dense feat, got one of torch.sparse_coo"):
         cell(GRAPH, FEAT.to_sparse(), engine=engine)
+    for layout in (torch.strided, torch.jagged):
+        with raises("expected a dense feat, got a nested one"):
+            cell(GRAPH, torch.nested.nested_tensor([*FEAT.split(3)], layout=layout), engine=engine)
     with raises("expected feat to be a tensor or IndexedFeat, got ndarray"):
         cell(GRAPH, FEAT.numpy(), engine=engine)
     with raises("expected the index of feat to be a tensor, got a list of 2: a int, a int"):
