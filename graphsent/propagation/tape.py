@@ -42,7 +42,8 @@ class Buffer:
         self.tape = tape
         self.values = values.detach()
         self._gradients: dict[int, Tensor] = {}  # by backward pass: several may run at once
-        if torch.is_grad_enabled() and values.requires_grad:
+        forward_mode = torch.autograd.forward_ad._current_level >= 0  # which a write refuses
+        if forward_mode or (torch.is_grad_enabled() and values.requires_grad):
             tape.token = _Write.apply(self, None, tape.token, values)
 
     def read(self, rows: Rows) -> Tensor:

@@ -234,3 +234,17 @@ def test_forward_mode_gradients_of_parameters_are_not_lost(way, name, gradients)
         given = {"U.weight": forward_ad.make_dual(weight, torch.ones_like(weight))}
         with pytest.raises(PropagationError, match="expected gradients in reverse mode"):
             torch.func.functional_call(cell, given, arguments, {"engine": engine})
+
+
+@pytest.mark.filterwarnings("ignore:.torch.jit")
+@pytest.mark.parametrize("gradients", [True, False])
+@pytest.mark.parametrize("name", ["levels", "levels in torch"])
+def test_forward_mode_gradients_of_initial_states_are_not_lost(way, name, gradients):
+    engine, forward_ad = way(name), torch.autograd.forward_ad
+    cell = cells.ChildSumTreeLSTM(IN_FEATS, HIDDEN_FEATS).double().requires_grad_(False)
+    feat = rows(STRUCTURE.num_nodes).detach()
+    state = torch.randn(STRUCTURE.num_nodes, HIDDEN_FEATS, dtype=torch.float64)
+    with forward_ad.dual_level(), torch.set_grad_enabled(gradients):
+        given = (forward_ad.make_dual(state, state), state)
+        with pytest.raises(PropagationError, match="expected gradients in reverse mode"):
+            cell(STRUCTURE.graph(), feat, given, engine=engine)
