@@ -30,6 +30,36 @@ def apply(nodes):
     return {"h": nodes.data["h"] + 0.5}
 
 
+@pytest.mark.filterwarnings("ignore:.torch.jit")  # by torch itself
+def test_forward_mode_gradients_are_not_lost():
+    graph, forward_ad = diamond(), torch.autograd.forward_ad
+    h = graph.ndata["h"]
+    expected = prop_nodes_topo(graph, message, reduce, ndata={"h": h})["h"]
+    with forward_ad.dual_level():
+        assert torch.equal(prop_nodes_topo(graph, message, reduce, ndata={"h": h})["h"], expected)
+        dual = forward_ad.make_dual(h, h)
+        with pytest.raises(PropagationError, match="expected gradients in reverse mode"):
+            prop_nodes_topo(graph, message, reduce, ndata={"h": dual})
+        with pytest.raises(PropagationError, match="expected gradients in reverse mode"):
+            prop_nodes_topo(graph, lambda edges: {"m": edges.src["h"] * dual[0]}, reduce)
+
+
+@pytest.mark.filterwarnings("ignore:.torch.jit")
+def test_transforms_of_functions():
+    graph, h = diamond(), diamond().ndata["h"]
+
+    def total(h):
+        return prop_nodes_topo(graph, message, reduce, ndata={"h": h})["h"].sum()
+
+    for transformed in (
+        lambda: torch.func.grad(total)(h),
+        lambda: torch.func.vmap(total)(h[None]),
+        lambda: torch.func.jvp(total, (h,), (h,)),
+    ):
+        with pytest.raises(PropagationError, match=r"does not run in transforms of torch\.func"):
+            transformed()
+
+
 def test_every_node_comes_after_those_before_it():
     graph = diamond()
     prop_nodes_topo(graph, message, reduce)

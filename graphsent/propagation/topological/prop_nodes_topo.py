@@ -77,6 +77,11 @@ def prop_nodes_topo(
         >>> graph.ndata["size"]  # of the tree below each node
         tensor([4., 2., 1., 1.])
     """
+    if torch._C._are_functorch_transforms_active():
+        raise PropagationError(
+            "prop_nodes_topo does not run in transforms of torch.func (grad, vmap, jvp, ...): use "
+            "torch.autograd, which also computes higher-order gradients"
+        )
     problem = graph_problem(graph)
     if problem:
         raise PropagationError(problem)
