@@ -14,12 +14,10 @@ from graphsent._numbers import is_integer
 from graphsent.cells.errors import CellError
 from graphsent.graphs.kinds import graph_problem
 from graphsent.propagation.autocast import autocast_enabled
-from graphsent.propagation.errors import described
+from graphsent.propagation.errors import described, mode_problem
 from graphsent.propagation.feats import IndexedFeat
 from graphsent.propagation.schedule.schedule import Schedule, to_device
 
-_modes = torch._C._TorchDispatchModeKey
-_RECORDERS = (_modes.FAKE, _modes.PROXY, _modes.FUNCTIONAL)
 TENSOR_ERRORS = (AttributeError, IndexError, RuntimeError, ValueError)
 """Errors of methods that take tensors, or a tuple of them, for something else."""
 LEAF, SLOT = "leaf", "slot"
@@ -37,20 +35,9 @@ def check_size(name: str, size: int) -> None:
 def check_graph(graph: Any) -> None:
     """Raises a CellError unless it is a graph with one node type and one edge type.
 
-    Also raises one under ``torch.func`` transforms and where operations are recorded: there, not
-    even a graph can be read.
+    Also raises one under ``torch.func`` transforms and where operations are recorded.
     """
-    if torch._C._are_functorch_transforms_active():  # their tensors have no memory to read
-        raise CellError(
-            "cells do not run in transforms of torch.func (grad, vmap, jvp, ...): use "
-            "torch.autograd, which also computes higher-order gradients"
-        )
-    if torch._C._len_torch_dispatch_stack() and any(map(torch._C._get_dispatch_mode, _RECORDERS)):
-        raise CellError(
-            "cells do not run where operations are recorded or tensors are fake (torch.export, "
-            "make_fx, FakeTensorMode)"
-        )
-    problem = graph_problem(graph)
+    problem = mode_problem() or graph_problem(graph)
     if problem:
         raise CellError(problem)
 

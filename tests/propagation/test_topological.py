@@ -6,6 +6,7 @@ import warnings
 
 import pytest
 import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 from graphsent._dgl import dgl
 from graphsent.propagation import ENGINES, PropagationError, prop_nodes_topo, resolve_engine
@@ -56,8 +57,18 @@ def test_transforms_of_functions():
         lambda: torch.func.vmap(total)(h[None]),
         lambda: torch.func.jvp(total, (h,), (h,)),
     ):
-        with pytest.raises(PropagationError, match=r"does not run in transforms of torch\.func"):
+        with pytest.raises(PropagationError, match=r"do not run in transforms of torch\.func"):
             transformed()
+
+
+def test_fake_tensors_leave_the_graph_as_it_is():
+    graph = diamond()
+    with (
+        FakeTensorMode(allow_non_fake_inputs=True),
+        pytest.raises(PropagationError, match="operations are recorded or tensors are fake"),
+    ):
+        prop_nodes_topo(graph, message, reduce)
+    prop_nodes_topo(graph, message, reduce)
 
 
 def test_every_node_comes_after_those_before_it():

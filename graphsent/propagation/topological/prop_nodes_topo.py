@@ -11,7 +11,7 @@ from torch import Tensor
 
 from graphsent._dgl import dgl
 from graphsent.graphs.kinds import graph_problem
-from graphsent.propagation.errors import PropagationError, described
+from graphsent.propagation.errors import PropagationError, described, mode_problem
 from graphsent.propagation.schedule.schedule import schedule_of
 from graphsent.propagation.topological.builtin_functions import is_builtin
 from graphsent.propagation.untraced import untraced
@@ -77,12 +77,7 @@ def prop_nodes_topo(
         >>> graph.ndata["size"]  # of the tree below each node
         tensor([4., 2., 1., 1.])
     """
-    if torch._C._are_functorch_transforms_active():
-        raise PropagationError(
-            "prop_nodes_topo does not run in transforms of torch.func (grad, vmap, jvp, ...): use "
-            "torch.autograd, which also computes higher-order gradients"
-        )
-    problem = graph_problem(graph)
+    problem = mode_problem() or graph_problem(graph)
     if problem:
         raise PropagationError(problem)
     _check_functions(message_func, reduce_func, apply_node_func)
