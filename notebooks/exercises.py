@@ -37,7 +37,8 @@ def main() -> None:
     """Writes the exercise notebooks."""
     known = sorted(path.stem for path in HERE.glob("*.ipynb"))
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("names", nargs="*", metavar="NAME", help="Notebooks; all by default.")
+    names = f"Notebooks, all by default: {', '.join(known)}."
+    parser.add_argument("names", nargs="*", metavar="NAME", help=names)
     parser.add_argument("--out", type=Path, default=Path("exercises"), help="Output directory.")
     arguments = parser.parse_args()
     for name in arguments.names:

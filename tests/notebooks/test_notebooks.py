@@ -89,8 +89,11 @@ def test_exercises_have_no_solutions(tmp_path):
                 assert new == old
 
 
-def test_an_unknown_notebook(tmp_path):
-    command = [sys.executable, str(DIRECTORY / "exercises.py"), "--out", str(tmp_path), "treenet"]
+def test_help_lists_the_notebooks_and_unknown_ones_are_refused(tmp_path):
+    command = [sys.executable, str(DIRECTORY / "exercises.py")]
+    result = subprocess.run([*command, "--help"], check=True, capture_output=True, text=True)
+    assert all(path.stem in result.stdout for path in NOTEBOOKS)
+    command += ["--out", str(tmp_path), "treenet"]
     result = subprocess.run(command, check=False, capture_output=True, text=True)
     assert result.returncode == 2
     assert "10_levels; did you mean '05_treenet'?" in result.stderr
