@@ -57,6 +57,17 @@ def score_of(reranker: ParseReranker, tree: Tree) -> torch.Tensor:
     return total
 
 
+def test_the_loss_of_no_lists_is_0():
+    reranker = model()
+    batch = reranker.collate([])
+    loss = reranker.loss(reranker(batch), batch)
+    loss.backward()
+    assert loss == 0
+    full = reranker.collate(LISTS)
+    for name in ("inner", "labels", "children", "trees", "base", "counts", "gold", "roots"):
+        assert getattr(batch, name).dtype == getattr(full, name).dtype, name
+
+
 @pytest.mark.parametrize("directions", ["both", "up", "down"])
 @pytest.mark.parametrize("lexicalized", [True, False])
 def test_a_score_is_the_sum_over_the_nodes(lexicalized, directions):

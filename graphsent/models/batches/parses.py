@@ -83,14 +83,15 @@ def parse_batch(
     first = np.cumsum([0, *steps])[:-1].tolist()
     ends = [begin + size for begin, size in zip(first, sizes, strict=True)]
     golds = [-1 if each.gold is None else end for end, each in zip(ends, lists, strict=True)]
+    counts = [row for each in lists for row in counts_of(each)]
     return RerankBatch(
         tree_graph(trees, vocab, both_ways=both_ways, context=context),
         *_inner_nodes(trees, label_index),
         torch.tensor([score for each in lists for score in _base_scores(each)], device="cpu"),
-        torch.tensor([row for each in lists for row in counts_of(each)], device="cpu").view(-1, 3),
+        torch.tensor(counts, dtype=torch.int64, device="cpu").view(-1, 3),
         [*zip(first, ends, strict=True)],
-        torch.tensor(golds, device="cpu"),
-        torch.tensor(first, device="cpu"),
+        torch.tensor(golds, dtype=torch.int64, device="cpu"),
+        torch.tensor(first, dtype=torch.int64, device="cpu"),
     )
 
 
