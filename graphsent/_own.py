@@ -88,7 +88,7 @@ def made(
     """
     try:
         return make(**arguments)
-    except (GraphsentError, NotImplementedError):  # the latter on the meta device
+    except GraphsentError:
         raise
     except (Exception, SystemExit) as error:
         reason = reason_of(error, make)

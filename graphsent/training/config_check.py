@@ -164,7 +164,6 @@ def _complaint(check: Callable[..., Any], argument: Any) -> str | None:
     try:
         check(argument)
     except GraphsentError as error:
-        return str(error)
-    except NotImplementedError:  # a model that cannot be built on the meta device
-        return None
+        # Some custom models cannot be built on the meta device.
+        return None if isinstance(error.__cause__, NotImplementedError) else str(error)
     return None

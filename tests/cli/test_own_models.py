@@ -103,6 +103,18 @@ class Lazy(NBoW):
         pass
 
 
+class Later(NBoW):
+    def __init__(self, vocab, num_classes):
+        raise NotImplementedError("not yet")
+
+
+class OffMeta(NBoW):
+    def __init__(self, vocab, num_classes, **options):
+        super().__init__(vocab, num_classes, **options)
+        if any(each.is_meta for each in self.parameters()):
+            raise NotImplementedError("not on the meta device")
+
+
 class Ends(NBoW):
     def __init__(self, vocab, num_classes):
         raise SystemExit(0)
@@ -380,6 +392,10 @@ def test_its_arguments_are_options_in_the_help(here, capsys):
             "own_models_here:Ends",
             r"Ends cannot be created: SystemExit: 0 \(.*own_models_here.py:\d+",
         ),
+        (
+            "own_models_here:Later",
+            r"cannot be created: NotImplementedError: not yet \(.*here.py:\d+",
+        ),
         ("own_models_here:Detached", "loss: it has no gradient, so nothing would be learned"),
         ("own_models_here:Sets", r"multiple values for keyword argument 'dropout' .*here.py:\d+"),
         ("own_models_here:Unsaved", "things=.* is not a JSON value"),
@@ -441,6 +457,14 @@ def test_options_that_only_its_base_has(here, capsys):
     (here / "my.yaml").write_text(text)
     line = refused(capsys, "train", "--config=my.yaml", *RUN)
     assert line.endswith(message)
+
+
+def test_settings_of_a_model_that_cannot_be_built_on_the_meta_device(here, capsys):
+    (here / "my.yaml").write_text("task: sst5\nmodel: own_models_here:OffMeta\n")
+    forget()
+    assert main(["config", "check", "my.yaml"]) == 0
+    assert main(["train", "--config=my.yaml", "--data-dir=data", "--epochs=1", "--out=run"]) == 0
+    assert main(["config", "check", "run/config.yaml"]) == 0
 
 
 def test_its_settings_are_checked(here, capsys):

@@ -51,6 +51,10 @@ def nothing():
 
 def fails():
     return 1 / 0
+
+
+def later():
+    raise NotImplementedError("not yet")
 """
 
 
@@ -125,6 +129,7 @@ def test_its_parameters_are_options_in_the_help(here, capsys):
             "own_tasks_here:fails",
             r"cannot be created: ZeroDivisionError: division by zero \(.*own_tasks_here.py:36\)",
         ),
+        ("own_tasks_here:later", r"NotImplementedError: not yet \(.*own_tasks_here.py:40\)"),
         ("own_tasks_here:nothing", "expected a graphsent.tasks.Task, got None"),
     ],
 )
