@@ -33,7 +33,7 @@ class Row(NamedTuple):
     kind: str  # of the trees, or "pairs"
 
 
-SMALL = {"embedding_dim": 24, "hidden": 24}
+SMALL = {"embedding_dim": 24, "hidden": 22}  # a mix-up of the two raises an error
 BI = {**SMALL, "readout": 16}
 ROWS = [
     Row(BiTreeLSTMClassifier, BI, "constituency"),
