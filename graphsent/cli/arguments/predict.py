@@ -28,9 +28,9 @@ Output, one result per sentence or tree:
 Regression models output the score and the sentence, as text or json.
 
 Models of pairs read two files whose first inputs form a pair, then their second inputs, and so on,
-with at most one tree per line; or a table, of which they read two columns, those with usual names
-or those given by --text-column, twice. They output the score, or the class and its probability, and
-both sentences, as text or json.
+with at most one tree per line; or a table with two columns of text, which have usual names such as
+sentence1 and sentence2 or are named by --text-column, given twice. They output the score, or the
+class and its probability, and both sentences, as text or json.
 
 The parse-reranker model reads n-best lists (graphsent.trees.nbest describes the format) and writes
 the chosen tree of each; json adds the scores. It stops at a malformed list.
