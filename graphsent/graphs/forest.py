@@ -89,9 +89,9 @@ def _with_words_below(forest: Forest, owners: np.ndarray, child_index: np.ndarra
         span=np.stack((position, position + 1), axis=1),
         position=position,
     )
-    left = forest.position.copy()
-    left[owners] = NOTHING
-    return _append(forest._replace(position=left), added)
+    emptied = forest.position.copy()
+    emptied[owners] = NOTHING
+    return _append(forest._replace(position=emptied), added)
 
 
 def _next_sibling(forest: Forest, children: np.ndarray) -> np.ndarray:
