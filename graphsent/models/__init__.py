@@ -1,6 +1,6 @@
 """Models: trees and sentences to classes, scores and vectors; saved and loaded as directories.
 
-``MODELS`` has the names of the models, each with its module and class.
+``MODELS`` maps the name of each model to its class, given as ``"module:Class"``.
 """
 
 from __future__ import annotations

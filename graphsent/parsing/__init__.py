@@ -1,6 +1,7 @@
 """Parsing raw text: parsers of other packages, by name, and files of parses.
 
-``PARSERS`` has the names, such as ``"spacy"``, each with what follows it and a colon.
+``PARSERS`` maps the name of each parser, such as ``"spacy"``, to its module and to what follows the
+name and a colon, such as ``"MODEL"``.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Tasks: corpora, vocabulary, word vectors, and metrics.
 
-``TASKS`` has the names of the tasks, ``SPLITS`` those of the splits. ``INPUT_KINDS``, the forms in
-which sentences are read, are ``"words"`` and the ``TREE_KINDS``, ``"constituency"`` and
-``"dependency"``.
+``TASKS`` maps the name of each task to its function, given as ``"module:function"``; ``SPLITS`` has
+the names of the splits. ``INPUT_KINDS`` are the forms in which sentences are read: ``"words"``, and
+the ``TREE_KINDS``, ``"constituency"`` and ``"dependency"``.
 """
 
 from __future__ import annotations
