@@ -161,10 +161,9 @@ def test_walks_and_kernels_agree_on_teams_of_threads(tmp_path):
             files = [source, "-o", tmp_path / f"{name}{len(teams)}.so", f"-I{headers}"]
             command = [compiler, *compiled_library._COMMAND, *options_of("float"), *teams]
             subprocess.run([*command, *files], check=True)
-    for one in "01":
-        kernels = ctypes.CDLL(str(tmp_path / f"kernels{one}.so"))
-        _open(kernels, tmp_path / f"walk{one}.so")
-        other = "10"[int(one)]
+    for own, other in ("01", "10"):
+        kernels = ctypes.CDLL(str(tmp_path / f"kernels{own}.so"))
+        _open(kernels, tmp_path / f"walk{own}.so")
         with pytest.raises(OSError, match="are not both built with, or both without, OpenMP"):
             _open(kernels, tmp_path / f"walk{other}.so")
 
