@@ -8,7 +8,7 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
-from graphsent._names import unknown
+from graphsent._names import check_choice
 from graphsent.parsing import own_parser
 from graphsent.parsing.errors import ParserError
 from graphsent.parsing.names import PARSERS, unknown_parser
@@ -40,8 +40,8 @@ def load_parser(name: str, kind: str | None = None, num_threads: int | None = No
             its number of threads cannot be chosen.
         ParserFailed: Its package is not installed.
     """
-    if kind is not None and kind not in TREE_KINDS:
-        raise ParserError(unknown("kind of trees", kind, TREE_KINDS))
+    if kind is not None:
+        check_choice("kind of trees", kind, TREE_KINDS, ParserError)
     family, colon, argument = name.partition(":")
     if not colon or not argument:
         raise unknown_parser(name)

@@ -9,7 +9,7 @@ from graphsent._names import check_choice
 from graphsent.contextual import POOLINGS, Encoder, load_encoder
 from graphsent.models import Contextual, Inputs
 from graphsent.training.errors import TrainingError
-from graphsent.training.options import check_types, option
+from graphsent.training.options import convert_values, option
 
 __all__ = ["InputOptions"]
 
@@ -48,7 +48,7 @@ class InputOptions:
 
     def __post_init__(self) -> None:
         """Checks all values."""
-        check_types(self)
+        convert_values(self)
         for name, least in (("min_count", 1), ("projection", 0)):
             if getattr(self, name) < least:
                 value = getattr(self, name)

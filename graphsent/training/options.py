@@ -17,7 +17,7 @@ from graphsent.training.batching import BATCHINGS
 from graphsent.training.errors import TrainingError
 from graphsent.training.schedules import SCHEDULES
 
-__all__ = ["OF_TASK", "TrainingOptions", "check_types", "option"]
+__all__ = ["OF_TASK", "TrainingOptions", "convert_values", "option"]
 
 OF_TASK = "auto"  # selects the best epoch by the task's own metric
 _LARGEST = 3e38  # of float32
@@ -40,7 +40,7 @@ def option(default: Any, text: str, choices: Sequence[str] | None = None) -> Any
     return field(default=default, metadata={"help": text, "choices": choices})
 
 
-def check_types(options: Any) -> None:
+def convert_values(options: Any) -> None:
     """Makes the values of a dataclass of options plain Python objects of their default's type.
 
     Raises:
@@ -161,7 +161,7 @@ class TrainingOptions:
 
     def __post_init__(self) -> None:
         """Checks all values."""
-        check_types(self)
+        convert_values(self)
         for name in ("epochs", "batch_size", "shuffle_window", "devices", "nodes"):
             self._require(name, getattr(self, name) >= 1, "at least 1")
         for name, most in _MOST.items():

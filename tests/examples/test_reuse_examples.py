@@ -28,7 +28,7 @@ def test_with_graph_convolutions():
     assert len(re.findall(r"^convolutions.* [\d.]+%$", printed, re.MULTILINE)) == 2
 
 
-@pytest.mark.parametrize("option", ["--epochs=0", "--functions=0"])
+@pytest.mark.parametrize("option", ["--epochs=0", "--functions=0", "--functions=-1"])
 def test_without_functions_or_epochs_there_is_nothing_to_compare(option):
     command = [sys.executable, str(EXAMPLES / "beside_graphconv.py"), option]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
