@@ -5,14 +5,16 @@ from __future__ import annotations
 import csv
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from graphsent._files import atomic_path
 from graphsent.models.inspection.table import Table
 from graphsent.pairs import sides
 from graphsent.tasks import TaskData
-from graphsent.tasks.class_report import ClassReport, Mistake
 from graphsent.tasks.parses import text_of
+
+if TYPE_CHECKING:  # torchmetrics takes a second to import
+    from graphsent.tasks.class_report import ClassReport, Mistake
 
 __all__ = ["describe", "list_mistakes", "tables", "write_mistakes"]
 

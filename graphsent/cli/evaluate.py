@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from graphsent._files import write_json
 from graphsent.cli import class_results
@@ -20,7 +20,6 @@ from graphsent.errors import DataError
 from graphsent.models import Model, model_class
 from graphsent.pairs import TreePair
 from graphsent.tasks import Task, TaskData
-from graphsent.tasks.class_report import ClassReport
 from graphsent.training import (
     RunConfig,
     RunDirectory,
@@ -33,6 +32,9 @@ from graphsent.training import (
 from graphsent.training.directory import changed_files
 from graphsent.training.evaluation import as_predicted
 from graphsent.training.figures import figures
+
+if TYPE_CHECKING:  # torchmetrics takes a second to import
+    from graphsent.tasks.class_report import ClassReport
 
 __all__ = ["run"]
 
@@ -187,6 +189,8 @@ def _report(task: Task, model: Model, arguments: Any) -> ClassReport | None:
                 f"--confusion draws at most {_MOST_DRAWN} classes, got {number:,}; --json FILE has "
                 "their numbers"
             )
+        from graphsent.tasks.class_report import ClassReport
+
         return ClassReport(task.label_names, task.judged)
     for name in _OF_CLASSES:
         if getattr(arguments, name) is not None:

@@ -25,7 +25,7 @@ import torch
 from graphsent.errors import DataError
 from graphsent.models.heads.scores import scores_of
 from graphsent.tasks import Task
-from graphsent.tasks.metrics import predictions
+from graphsent.tasks.targets import predictions
 
 __all__ = ["COLUMNS", "Examples", "addends", "metric_of", "metric_of_examples", "pack", "unpack"]
 

@@ -14,7 +14,7 @@ from torchmetrics.classification import (
     MulticlassRecall,
 )
 
-from graphsent.tasks.metrics import targets
+from graphsent.tasks.targets import targets
 
 __all__ = ["ClassFigures", "ClassReport", "Mistake"]
 

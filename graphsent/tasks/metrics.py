@@ -10,18 +10,15 @@ from torchmetrics import Metric, MetricCollection
 from torchmetrics.classification import MulticlassAccuracy, MulticlassF1Score
 
 from graphsent.errors import DataError
+from graphsent.tasks.targets import UNLABELLED, predictions
 
 __all__ = [
     "PhraseAccuracy",
     "RootAccuracy",
     "RootF1",
-    "predictions",
     "sentence_metrics",
-    "targets",
     "tree_metrics",
 ]
-
-_UNLABELLED = -1
 
 
 class PhraseAccuracy(MulticlassAccuracy):
@@ -37,7 +34,7 @@ class PhraseAccuracy(MulticlassAccuracy):
     """
 
     def __init__(self, classes: Sequence[int], **kwargs: Any) -> None:
-        super().__init__(len(classes), average="micro", ignore_index=_UNLABELLED, **kwargs)
+        super().__init__(len(classes), average="micro", ignore_index=UNLABELLED, **kwargs)
         self._classes = list(classes)
 
     def update(self, logits: torch.Tensor, batch: Any) -> None:
@@ -80,26 +77,13 @@ class RootF1(MulticlassF1Score):
     """
 
     def __init__(self, classes: Sequence[int], **kwargs: Any) -> None:
-        super().__init__(len(classes), average="macro", ignore_index=_UNLABELLED, **kwargs)
+        super().__init__(len(classes), average="macro", ignore_index=UNLABELLED, **kwargs)
         self._classes = list(classes)
 
     def update(self, logits: torch.Tensor, batch: Any) -> None:
         """Adds the sentences of a batch: the units at its ``roots``, (batch_size,) int64."""
         roots = batch.roots
         super().update(*predictions(logits[roots], batch.gold[roots], self._classes))
-
-
-def targets(gold: torch.Tensor, classes: Sequence[int]) -> torch.Tensor:
-    """The gold class of each unit as an index into ``classes``, or -1; both (num_units,) int64."""
-    among = gold[:, None] == torch.tensor(classes, device=gold.device)
-    return among.int().argmax(dim=1).masked_fill(~among.any(dim=1), _UNLABELLED)
-
-
-def predictions(
-    logits: torch.Tensor, gold: torch.Tensor, classes: Sequence[int]
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """The predicted and the gold class of each unit, as in :func:`targets`."""
-    return logits[:, classes].argmax(dim=1), targets(gold, classes)
 
 
 def sentence_metrics(classes: Sequence[int]) -> MetricCollection:

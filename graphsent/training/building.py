@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -25,7 +25,7 @@ from graphsent.vocabulary import Vocabulary
 __all__ = [
     "CHECKS",
     "build_model",
-    "check_logger",
+    "check_packages",
     "chosen",
     "completed",
     "model_options",
@@ -173,12 +173,15 @@ def _check_loss_nodes(config: RunConfig) -> None:
         raise TrainingError(f"loss_nodes: expected 'all': examples are {kind}, without phrases")
 
 
-def check_logger(config: RunConfig) -> None:
-    """Imports the package of the logger, before anything that takes long.
+def check_packages(config: RunConfig) -> None:
+    """Looks for the packages that a run needs in the end, before anything that takes long.
 
     Raises:
-        ModuleNotFoundError: The package is not installed.
+        ModuleNotFoundError: One of them is not installed.
     """
+    for name in ("pytorch_lightning", "torchmetrics"):  # which take seconds to import
+        if importlib.util.find_spec(name) is None:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
     if config.training.logger in ("wandb", "mlflow"):
         importlib.import_module(config.training.logger)
 

@@ -28,7 +28,7 @@ from graphsent.training.loggers import run_loggers
 from graphsent.training.module import TrainingModule
 from graphsent.training.precision import matmul_precision
 from graphsent.training.progress import EpochBar
-from graphsent.training.setting import Setting
+from graphsent.training.setting import Setting, unheard
 
 __all__ = ["fit", "unheard"]
 
@@ -40,10 +40,6 @@ _ADVICE = (
     ".*smaller than the logging interval.*",
 )
 _LOUD = ("pytorch_lightning", "lightning.pytorch", "lightning_fabric", "lightning.fabric")
-
-
-def unheard(_: object) -> None:
-    """Ignores its argument: the callback of processes other than rank 0."""
 
 
 def fit(

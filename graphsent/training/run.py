@@ -18,8 +18,7 @@ from graphsent.training.devices import process_rank
 from graphsent.training.directory import RunDirectory
 from graphsent.training.errors import TrainingError
 from graphsent.training.evaluation import evaluate
-from graphsent.training.fit import fit, unheard
-from graphsent.training.setting import Setting, prepare
+from graphsent.training.setting import Setting, prepare, unheard
 from graphsent.training.subnormals import flushed_subnormals
 
 __all__ = ["FREE_OPTIONS", "changed_options", "resume", "show", "train", "train_checked"]
@@ -225,6 +224,8 @@ def _lead(
     run: RunDirectory, setting: Setting, *, resumed: bool, test: bool, progress: bool, echo: Echo
 ) -> dict[str, Any]:
     """Trains as rank 0, which writes files."""
+    from graphsent.training.fit import fit  # imports Lightning, for seconds: errors come first
+
     options = setting.config.training
     results: dict[str, Any] = {"finished": False, **setting.facts}
     if options.num_processes > 1:
@@ -259,6 +260,8 @@ def _lead(
 
 def _follow(run: RunDirectory, setting: Setting, *, resumed: bool) -> dict[str, Any]:
     """Trains as another rank, which writes nothing."""
+    from graphsent.training.fit import fit
+
     with torch_threads(setting.config.training.num_threads):
         history = fit(setting, run, resumed=resumed)
     return {"finished": True, **setting.facts, **_outcome(setting, history)}

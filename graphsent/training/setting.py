@@ -33,7 +33,7 @@ from graphsent.tasks.inspection import texts_in_train
 from graphsent.tasks.parsed import num_without_tree
 from graphsent.tasks.scores import check_scores
 from graphsent.training.batching import seed_generators
-from graphsent.training.building import CHECKS, build_model, check_logger, chosen, model_options
+from graphsent.training.building import CHECKS, build_model, check_packages, chosen, model_options
 from graphsent.training.config import RunConfig
 from graphsent.training.devices import trainer_devices
 from graphsent.training.errors import TrainingError
@@ -49,7 +49,12 @@ __all__ = [
     "count_parameters",
     "prepare",
     "resolved",
+    "unheard",
 ]
+
+
+def unheard(_: object) -> None:
+    """Ignores its argument: the callback of processes other than rank 0."""
 
 
 @dataclass(frozen=True)
@@ -95,13 +100,13 @@ def prepare(
         DataError: Task, corpus or vectors cannot be used, or all scores of train or dev are equal.
         ModelError: The model rejects a value.
         ParserFailed: The parser does not work.
-        ModuleNotFoundError: The package of the logger is not installed.
+        ModuleNotFoundError: A package is not installed: Lightning's, or that of the logger.
         TrainingError: There is no such device; or the model is not for this task, has no such
             option, or cannot use the vectors; or the task has no such metric; or there are more
             processes than examples in dev.
     """
     trainer_devices(config.training)
-    check_logger(config)
+    check_packages(config)
     for check_option in CHECKS.values():
         check_option(config)
     encoder = config.inputs.load_encoder()  # before anything that takes long, and before seeding

@@ -117,10 +117,23 @@ def test_without_a_logger_there_is_only_the_csv_file(services, tmp_path):
     assert services == []
 
 
-@pytest.mark.parametrize("name", ["wandb", "mlflow"])
-def test_a_package_that_is_missing_is_named_before_any_work(name, tmp_path, monkeypatch, capsys):
+@pytest.mark.parametrize(
+    ("name", "extra"),
+    [
+        ("wandb", "wandb"),
+        ("mlflow", "mlflow"),
+        ("pytorch_lightning", "train"),
+        ("torchmetrics", "train"),
+    ],
+)
+def test_a_package_that_is_missing_is_named_before_any_work(
+    name, extra, tmp_path, monkeypatch, capsys
+):
     monkeypatch.setitem(sys.modules, name, None)
-    arguments = ["--task=trec", "--model=nbow", f"--logger={name}", f"--out={tmp_path / 'run'}"]
+    logger = name if name == extra else "none"
+    arguments = ["--task=trec", "--model=nbow", f"--logger={logger}", f"--out={tmp_path / 'run'}"]
     assert main(["train", *arguments]) == 1
-    assert f"pip install 'graphsent[{name}]'" in capsys.readouterr().err
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert f"pip install 'graphsent[{extra}]'" in err
     assert not (tmp_path / "run").exists()
