@@ -49,12 +49,21 @@ def levels_of(graph: dgl.DGLGraph, *, turn_edges: bool = False) -> np.ndarray:
 
 def _cycle_in(graph: dgl.DGLGraph) -> str:
     """Describes a cycle of a graph that has one: a self-loop if there is one."""
-    edges = torch.stack(graph.edges(), 1)
-    loops = edges[edges[:, 0] == edges[:, 1], 0]
+    source, target = (part.cpu().numpy() for part in graph.edges())
+    loops = source[source == target]
     if len(loops):
-        return f"{int(loops[0])} -> {int(loops[0])}: dgl.remove_self_loop removes such edges"
-    import networkx as nx  # only for this error
+        return f"{loops[0]} -> {loops[0]}: dgl.remove_self_loop removes such edges"
+    from scipy.sparse import coo_matrix, csgraph  # only for this error
 
-    nodes = [source for source, _ in nx.find_cycle(nx.DiGraph(edges.tolist()))]
+    sizes = graph.num_nodes(), graph.num_nodes()
+    edges = coo_matrix((np.ones(len(source)), (source, target)), sizes)
+    _, component = csgraph.connected_components(edges, connection="strong")
+    inside = component[source] == component[target]  # edges that are part of some cycle
+    following = dict(zip(source[inside].tolist(), target[inside].tolist(), strict=True))
+    node, visited = min(following), dict[int, int]()
+    while node not in visited:
+        visited[node] = len(visited)
+        node = following[node]
+    nodes = list(visited)[visited[node] :]
     shown = [*map(str, nodes[:_SHOWN]), *(["..."] if len(nodes) > _SHOWN else [])]
     return " -> ".join([*shown, str(nodes[0])])

@@ -135,6 +135,17 @@ def test_cycles():
             schedule_of(dgl.graph((source, target)))
 
 
+def test_a_cycle_beside_many_paths():
+    """A search for the cycle that follows all edges of a path again takes most of a minute."""
+    size = 1000  # leaves, nodes of a chain to which all of them lead, and a cycle apart
+    leaves, chain = torch.arange(size), torch.arange(size, 2 * size)
+    cycle = torch.tensor([2 * size, 2 * size + 1])
+    source = torch.cat((leaves, chain[:-1], cycle))
+    target = torch.cat((torch.full((size,), size), chain[1:], cycle.flip(0)))
+    with pytest.raises(PropagationError, match=r"2002 nodes, 2000 -> 2001 -> 2000$"):
+        schedule_of(dgl.graph((source, target)))
+
+
 def test_it_is_cached_as_long_as_the_graph_and_its_edges():
     graph = make_graph(4, [(0, 1), (1, 2)])
     first = schedule_of(graph)
