@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import torch
@@ -169,13 +169,28 @@ _register("abs", "absolute")(
 )
 
 
+@cache
+def _has_gradients_at_bounds() -> bool:
+    """Whether torch's clamp has a gradient at its bounds, as it had up to version 2.13."""
+    with torch.inference_mode(False), torch.enable_grad():
+        x = torch.zeros((), requires_grad=True)
+        return bool(torch.autograd.grad(x.clamp(min=0), x)[0])
+
+
 @_register("clamp", "clip")
 def _clamp(tracer: Tracer, a: Any, min: Any = None, max: Any = None) -> Symbol:
     if not all(is_a(bound, (int, float, type(None))) for bound in (min, max)):
         raise Untraceable("it clamps a tensor between others")
+    return _clamped(tracer, a, min, max, at_bounds=_has_gradients_at_bounds())
+
+
+def _clamped(
+    tracer: Tracer, a: Any, min: float | None, max: float | None, *, at_bounds: bool
+) -> Any:
+    """A tensor clamped between numbers, with a gradient at the bounds or without."""
     if min is not None:
-        a = _where(tracer, a < min, min, a)
-    return a if max is None else _where(tracer, a > max, max, a)
+        a = _where(tracer, a < min if at_bounds else a <= min, min, a)
+    return a if max is None else _where(tracer, a > max if at_bounds else a >= max, max, a)
 
 
 _register("clamp_min")(lambda tracer, a, min: _clamp(tracer, a, min))
@@ -217,7 +232,7 @@ _register("leaky_relu")(
 )
 _register("elu")(
     lambda tracer, a, alpha=1, inplace=False: _where(
-        tracer, a > 0, a, alpha * _clamp(tracer, a, max=0.0).expm1()
+        tracer, a > 0, a, alpha * _clamped(tracer, a, None, 0.0, at_bounds=True).expm1()
     )
 )
 _register("selu")(
@@ -239,8 +254,7 @@ def _gelu(tracer: Tracer, a: Any, *, approximate: str = "none") -> Any:
 def _hardtanh(
     tracer: Tracer, a: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
 ) -> Symbol:
-    above = _where(tracer, a <= min_val, min_val, a)  # unlike clamp without gradients at the bounds
-    return _where(tracer, a >= max_val, max_val, above)
+    return _clamped(tracer, a, min_val, max_val, at_bounds=False)
 
 
 _register("relu6")(lambda tracer, a, inplace=False: _hardtanh(tracer, a, 0.0, 6.0))
@@ -256,7 +270,7 @@ def _prelu(tracer: Tracer, a: Any, weight: Any) -> Symbol:
 @_register("softplus")
 def _softplus(tracer: Tracer, a: Any, beta: float = 1, threshold: float = 20) -> Any:
     scaled = a * beta
-    soft = _clamp(tracer, scaled, max=threshold).exp().log1p() / beta
+    soft = _clamped(tracer, scaled, None, threshold, at_bounds=True).exp().log1p() / beta
     return _where(tracer, scaled > threshold, a, soft)
 
 
