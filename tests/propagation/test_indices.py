@@ -62,16 +62,6 @@ def test_schedules(shape):
     following(make_schedule(source, target, level), level, edges)
 
 
-@pytest.mark.parametrize("wrong", [-1, 3])
-@pytest.mark.parametrize("part", range(3))
-def test_node_and_level_numbers_out_of_range(wrong, part):
-    given = [np.array([0, 1]), np.array([2, 2]), np.array([0, 0, 1])]
-    make_schedule(*given)
-    given[part][1] = wrong
-    with pytest.raises(ValueError, match="expected node numbers below 3"):
-        make_schedule(*given)
-
-
 def places_of(schedule: Schedule, count: int) -> torch.Tensor:
     """Random slots, distinct for the edges to one node."""
     rng = random.Random(0)
@@ -114,13 +104,6 @@ def test_slots_of_other_edges(places):
     schedule = make_schedule(np.array([0, 1]), np.array([2, 2]), np.array([0, 0, 1]))
     with pytest.raises(ValueError, match=r"expected one slot per edge, \(2,\)"):
         make_slots(schedule, 4, torch.tensor(places))
-
-
-def test_edges_to_the_first_level_have_no_slot():
-    """As in the schedule of a graph for messages against the order of the levels."""
-    schedule = make_schedule(np.array([0, 1]), np.array([2, 2]), np.array([1, 1, 0]))
-    with pytest.raises(ValueError, match="expected edges in different slots"):
-        make_slots(schedule, 2)
 
 
 @pytest.mark.parametrize(

@@ -246,7 +246,7 @@ def test_devices():
     assert moved is schedule.to(torch.device("meta"))
     slots = slots_of(schedule, 1, None)
     assert slots.to(torch.device("meta")) is slots.to(torch.device("meta"))
-    assert moved.levels is schedule.levels
+    assert moved.levels == schedule.levels
     for name in ("nodes", "ordinal", "edges", "source", "target"):
         assert getattr(moved, name).shape == getattr(schedule, name).shape
         assert getattr(moved, name).device.type == "meta"

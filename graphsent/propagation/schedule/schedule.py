@@ -84,8 +84,6 @@ class Schedule(Unchanging):
     @cached_property
     def levels(self) -> tuple[Nodes, ...]:
         """Slices of ordinals and mailbox rows, as Python integers."""
-        if not len(self.ends):
-            return ()
         changes = np.flatnonzero(self.degrees[1:] != self.degrees[:-1]) + 1
         starts = np.unique(np.concatenate(([0], changes, self.ends)))
         level = np.searchsorted(self.ends, starts[:-1], side="right")
@@ -123,9 +121,7 @@ class Schedule(Unchanging):
             return self
         if device not in self.derived:
             packed = to_device(self.packed, device)
-            moved = Schedule(self.ends, self.degrees, packed, self.num_edges)
-            self.derived[device] = moved
-            vars(moved)["levels"] = self.levels  # computed once for all devices
+            self.derived[device] = Schedule(self.ends, self.degrees, packed, self.num_edges)
         return self.derived[device]
 
     def by_ordinal(self, rows: Tensor) -> Tensor:
@@ -196,27 +192,14 @@ def make_schedule(source: np.ndarray, target: np.ndarray, level: np.ndarray) -> 
         source: (num_edges,) source of each edge.
         target: (num_edges,) target of each edge.
         level: (num_nodes,) level of each node, from 0 without gaps.
-
-    Raises:
-        ValueError: If there are no such nodes or levels.
     """
-    num_nodes = len(level)
-    for numbers in (source, target, level):
-        if numbers.min(initial=0) < 0 or numbers.max(initial=-1) >= num_nodes:
-            raise ValueError(f"expected node numbers below {num_nodes}, and levels without gaps")
-    degree = np.bincount(target, minlength=num_nodes)
-    nodes = _argsort(level * (int(degree.max(initial=0)) + 1) + degree)
+    degree = np.bincount(target, minlength=len(level))
+    nodes = np.lexsort((degree, level))
     ordinal = np.empty_like(nodes)
-    ordinal[nodes] = np.arange(num_nodes)
+    ordinal[nodes] = np.arange(len(nodes))
 
     target = ordinal[target]
-    edges = _argsort(target)
+    edges = np.argsort(target, kind="stable")
     packed = np.concatenate((nodes, ordinal, edges, ordinal[source[edges]], target[edges]))
     ends = np.cumsum(np.bincount(level))
     return Schedule(ends, degree[nodes], torch.from_numpy(packed), len(source))
-
-
-def _argsort(keys: np.ndarray) -> np.ndarray:
-    """Stable order of non-negative keys; numpy sorts 16-bit numbers by radix."""
-    small = keys.max(initial=0) <= 0xFFFF
-    return np.argsort(keys.astype(np.uint16) if small else keys, kind="stable")

@@ -58,7 +58,7 @@ def make_slots(schedule: Schedule, count: int, edge_slots: Tensor | None = None)
             f"{tuple(edge_slots.shape)} and {edge_slots.dtype}"
         )
     index = (schedule.target.numpy() - schedule.num_leaves) * count + slot
-    exist = slot.min(initial=0) >= 0 and slot.max(initial=0) < count and index.min(initial=0) >= 0
+    exist = slot.min(initial=0) >= 0 and slot.max(initial=0) < count
     if not exist or np.bincount(index).max(initial=0) > 1:
         raise ValueError(f"expected edges in different slots of each node, from 0 to {count - 1}")
     source = np.full(schedule.num_inner * count, schedule.num_nodes, np.int64)
