@@ -136,10 +136,10 @@ class Expressions:
         return self._known[key]
 
     def pointwise(self, op: str, *args: Ref) -> Ref:
-        """An operation on columns of the same width; numbers are folded."""
-        simple = _simplified(op, args)
-        if simple is not None:
-            return simple
+        """An operation on columns of the same width; numbers are folded, and nothing adds 0."""
+        first = args[0].value
+        if op == "add" and (first.op, first.data) == ("number", 0):
+            return args[1]
         if all(ref.value.op == "number" for ref in args):
             numbers = (torch.tensor(ref.value.data, dtype=torch.float64) for ref in args)
             return self.number(float(OPERATIONS[op].function(*numbers)), args[0].width)
@@ -151,20 +151,6 @@ class Expressions:
         """A number, repeated in ``width`` columns."""
         value = self.make("number", Domain.CONSTANT, 1, (), float(number))
         return Ref(value, 0, width, True)
-
-
-def _simplified(op: str, args: Sequence[Ref]) -> Ref | None:
-    """One of the arguments if it is the result."""
-    numbers = [ref.value.data if ref.value.op == "number" else None for ref in args]
-    if op == "add" and numbers[0] == 0:
-        return args[1]
-    if op in ("add", "sub") and numbers[1] == 0:
-        return args[0]
-    if op == "mul" and numbers[0] == 1:
-        return args[1]
-    if op in ("mul", "div") and numbers[1] == 1:
-        return args[0]
-    return None
 
 
 def reached(values: Iterable[Value]) -> list[Value]:
