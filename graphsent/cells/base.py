@@ -333,8 +333,6 @@ class TreeCell(CellModule):
         else:
             started = self.checked_start(*inputs)
         started = _in_types(started, reduced)
-        if leaf.all():
-            return self._named(started)
         pairs = zip(started, reduced, strict=True)
         return self._named(tuple(torch.where(leaf.unsqueeze(1), a, b) for a, b in pairs))
 
