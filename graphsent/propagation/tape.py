@@ -139,4 +139,4 @@ class _Write(ReverseMode):
     def backward(ctx: Any, token: Tensor) -> tuple[Tensor | None, ...]:
         gradient = ctx.buffer.take_gradient(ctx.rows)
         before = token if ctx.needs_input_grad[2] else None
-        return None, None, before, gradient if ctx.needs_input_grad[3] else None
+        return None, None, before, gradient
