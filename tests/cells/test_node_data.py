@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 from generated_cases import HIDDEN_FEATS, IN_FEATS, tree
+from torch import nn
 
-from graphsent.cells import ChildSumTreeLSTM, TreeCell
+from graphsent.cells import ChildSumTreeLSTM, IndexedFeat, TreeCell
 from graphsent.cells.errors import CellError
 
 
@@ -69,6 +70,44 @@ def test_node_data_have_the_dtype_of_the_features(dtype):
     found = [cell(graph, feat, engine=engine) for engine in ("auto", "dgl")]
     torch.testing.assert_close(*found)
     assert found[0].dtype == dtype
+
+
+def test_nodes_that_share_features_have_node_data_of_their_own():
+    graph, cell = tree(30, 3), Weighted(IN_FEATS, HIDDEN_FEATS)
+    graph.ndata["weight"] = torch.linspace(0, 1, 30)
+    feat = IndexedFeat(torch.randn(3, IN_FEATS), torch.arange(30) % 3)
+    torch.testing.assert_close(cell(graph, feat), cell(graph, feat.dense(), engine="dgl"))
+
+
+class Wide(TreeCell):
+    """The first column of a projection of two, added to wider node data and a wider parameter."""
+
+    state_names = ("h",)
+    input_names = ("x", "row")
+
+    def __init__(self):
+        super().__init__(IN_FEATS, 40)
+        self.W = nn.Linear(IN_FEATS, 2)
+        self.b = nn.Parameter(torch.randn(40))
+
+    def extra_inputs(self, graph, device):
+        return {"row": torch.linspace(0, 1, graph.num_nodes() * 40).reshape(-1, 40)}
+
+    def project(self, feat):
+        return self.W(feat)
+
+    def start(self, x, row):
+        return (torch.tanh(x[:, :1] + row + self.b),)
+
+    def combine(self, children, x, row):
+        return (torch.tanh(x[:, 1:] + row + children[0].sum(1)),)
+
+
+def test_leaves_read_no_more_columns_than_the_projection_has():
+    """In compiled code, which would read beyond the weight."""
+    graph, cell = tree(30, 3), Wide()
+    feat = torch.randn(30, IN_FEATS)
+    torch.testing.assert_close(cell(graph, feat), cell(graph, feat, engine="dgl"))
 
 
 def test_autocast_widens_node_data_as_it_does_features():
