@@ -196,9 +196,10 @@ def test_slots_that_are_out_of_range_or_taken():
     graph.edata["child_index"] = torch.tensor([1, 1])
     with raises("takes children that differ in child_index, got 2 with 1 at node 0"):
         cell(graph, feat)
-    graph.edata["child_index"] = torch.tensor([0.0, 1.0])
-    with raises("expected edge data 'child_index' of shape (num_edges,) and integer dtype"):
-        cell(graph, feat)
+    for slots in ([0.0, 1.0], [[0], [1]]):
+        graph.edata["child_index"] = torch.tensor(slots)
+        with raises("expected edge data 'child_index' of shape (num_edges,) and integer dtype"):
+            cell(graph, feat)
 
 
 def test_graphs_without_slots_or_edge_kinds():

@@ -364,6 +364,15 @@ def test_parametrized_weights_that_torch_caches():
 
 
 @needs_compiler
+def test_weights_that_torch_has_cached_are_computed_in_the_trace():
+    cell = Nary(IN_FEATS, HIDDEN_FEATS)
+    parametrizations.weight_norm(cell.U)
+    with parametrize.cached():
+        assert cell.U.weight is cell.U.weight
+        assert cell.explain(graphs_for(cell)["tree"]).way == "compiled"
+
+
+@needs_compiler
 @pytest.mark.parametrize("kind", [torch.float32, torch.bfloat16, torch.float16])
 def test_autocast_runs_compiled_code_in_the_type_of_parameters(kind):
     cell = Nary(IN_FEATS, HIDDEN_FEATS)

@@ -192,6 +192,15 @@ def test_names_of_states(names, engine):
         changed(state_names=names)(GRAPH, FEAT, engine=engine)
 
 
+def test_explanations_of_cells_and_graphs_that_do_not_fit():
+    with raises("expected Mine.state_names to be a tuple of different names"):
+        changed(state_names="h").explain(GRAPH)
+    with raises("expected a DGLGraph"):
+        Own().explain(None)
+    with raises("NaryTreeLSTM takes at most 1 children, got 2 at node 0"):
+        cells.NaryTreeLSTM(3, 4, 1).explain(GRAPH)
+
+
 @each_engine
 @pytest.mark.parametrize(
     ("method", "function", "message"),

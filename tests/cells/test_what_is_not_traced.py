@@ -277,15 +277,16 @@ def test_numbers_of_predecessors_as_keys(key):
     assert_same(Mine())
 
 
-def test_tracing_leaves_buffers_and_random_numbers_as_they_were():
+@pytest.mark.parametrize("draw", [random.random, np.random.rand, lambda: float(torch.rand(()))])
+def test_tracing_leaves_buffers_and_random_numbers_as_they_were(draw):
     def of(self, h):
         self.b = self.b * 2
-        return h * random.random()
+        return h * draw()
 
-    cell, state = type("Mine", (Cell,), {"of": of})(), random.getstate()
+    cell, states = type("Mine", (Cell,), {"of": of})(), modules._random_states()
     assert cell.explain(tree(20, 3)).reason.startswith("it changes attributes")
     assert float(cell.b) == 2
-    assert random.getstate() == state
+    assert modules._random_states() == states
 
 
 def test_modes_of_the_caller_do_not_see_it():
