@@ -1,7 +1,8 @@
-"""Runs commands of graphsent within the process of a test."""
+"""Runs commands of graphsent within the process of a test, and reads what others print."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -23,3 +24,8 @@ def outcome(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[Any, s
     status = status_of(arguments)
     captured = capsys.readouterr()
     return status, captured.out, captured.err
+
+
+def without_compiling(printed: str) -> str:
+    """Standard error without the messages of a slow machine while it compiles."""
+    return re.sub(r"compiling .*; later runs reuse them\n", "", printed)

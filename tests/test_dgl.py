@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import sys
 import textwrap
 
 import pytest
+from commands import without_compiling
 
 
 def run(script, *, packages=None, **environment):
@@ -25,8 +25,7 @@ def run(script, *, packages=None, **environment):
         check=False,
     )
     assert result.returncode == 0, result.stderr
-    # A message of a slow machine while it compiles.
-    assert not re.sub(r"building .*, once\n", "", result.stderr)
+    assert not without_compiling(result.stderr)
     return result.stdout
 
 
