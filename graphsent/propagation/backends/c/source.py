@@ -12,9 +12,6 @@ from graphsent.propagation.backends.c.steps import ZEROS, Body, Piece, Steps, ov
 from graphsent.propagation.recurrence.differentiation import Share
 from graphsent.propagation.recurrence.expressions import Domain
 
-_WALK = "  const struct walk *w = &s->walk;\n  (void)w;\n"
-_ROWS = f"{_WALK}  (void)first;\n  (void)last;\n"
-
 
 def source_of(layout: Layout) -> str:
     """The source of the library of a recurrence with this layout."""
@@ -24,8 +21,8 @@ def source_of(layout: Layout) -> str:
         for name, pieces in passes.of_rows().items()
     }
     of_rows["nodes_backward"] += of_rows.pop("inputs_backward")
-    functions = _functions("struct own *s, int64_t first, int64_t last", _ROWS, of_rows)
-    functions += _functions("struct own *s", _WALK, _of_all(passes, products))
+    functions = _functions("struct own *s, int64_t first, int64_t last", of_rows)
+    functions += _functions("struct own *s", _of_all(passes, products))
     headers = '#include "recurrence.h"\n#include "recurrence_memory.h"\n'
     headers += '#include "recurrence_slots.h"\n' if layout.slotted else ""
     text = '#define GENERATED\n#include "common.h"\n'
@@ -76,7 +73,8 @@ def _of_all(passes: Passes, products: Products) -> dict[str, str]:
     }
 
 
-def _functions(arguments: str, head: str, bodies: dict[str, str]) -> str:
+def _functions(arguments: str, bodies: dict[str, str]) -> str:
+    head = "  const struct walk *w = &s->walk;\n"
     return "".join(
         f"static void {name}({arguments}) {{\n{head}{body}}}\n\n" for name, body in bodies.items()
     )
@@ -164,7 +162,7 @@ class Passes:
             cases += f"case {slot}: {{\n{text}}} break;\n" if text else ""
         return cases and (
             "for (int64_t i = s->out_first[q]; i < s->out_first[q + 1]; i++) {\n"
-            f"const int64_t r = s->out[i] / COUNT; (void)r;\nswitch (s->out[i] % COUNT) {{\n{cases}"
+            f"const int64_t r = s->out[i] / COUNT;\nswitch (s->out[i] % COUNT) {{\n{cases}"
             "}\n}\n"
         )
 

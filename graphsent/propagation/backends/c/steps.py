@@ -17,7 +17,7 @@ from graphsent.propagation.recurrence.expressions import Domain, Ref, Value
 from graphsent.propagation.recurrence.operations import OPERATIONS
 
 ZEROS = "all(0)"
-AT_EDGE = "const int64_t q = s->rows[e]; (void)q;"
+AT_EDGE = "const int64_t q = s->rows[e];"
 """The source of an edge."""
 
 FIRST_EDGE, LAST_EDGE = "w->first_edge[r]", "w->first_edge[r + 1]"
@@ -198,7 +198,7 @@ class Steps:
         return (
             "vec total = all(0); "
             "for (int64_t i = s->out_first[q]; i < s->out_first[q + 1]; i++) { "
-            f"const int64_t e = s->out[i], r = s->target[e]; (void)r; {made} total += {name}; }} "
+            f"const int64_t e = s->out[i], r = s->target[e]; {made} total += {name}; }} "
             f"store({to} + (j), total, n);"
         )
 

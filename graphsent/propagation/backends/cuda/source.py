@@ -76,7 +76,7 @@ def _kernel(name: str, body: str) -> str:
         f"KERNEL {name}(const __grid_constant__ struct own given, int64_t begin) {{\n"
         "const struct own *s = &given, *w = s;\n"
         "const int64_t first = begin + blockIdx.x, last = first + 1;\n"
-        f"(void)w;\n{body}}}\n\n"
+        f"{body}}}\n\n"
     )
 
 
