@@ -28,33 +28,29 @@ static inline int64_t share_lanes(int64_t n, int64_t part, int64_t parts) {
   return smaller(n, share(0, (n + LANES - 1) / LANES, part, parts) * LANES);
 }
 
-// Some rows of a matrix: the listed ones, or the first ones. A negative number is ~row of another
-// matrix.
+// Some rows of a matrix: the listed ones, or the first ones.
 struct rows {
   const real *matrix;
   int64_t stride;
   const int64_t *listed;
-  const real *others;
 };
 
 static inline const real *row_of(const struct rows *rows, int64_t n) {
-  const int64_t row = rows->listed ? rows->listed[n] : n;
-  return row < 0 ? rows->others + ~row * rows->stride : rows->matrix + row * rows->stride;
+  return rows->matrix + (rows->listed ? rows->listed[n] : n) * rows->stride;
 }
 
-// The destination of rows of sums: consecutive rows or, if listed, rows `listed[n] - first`;
-// whether they are added to what is there; and whether rows have room for whole panels, whose
-// numbers after the last column may be overwritten.
+// The destination of rows of sums: consecutive or listed rows; whether they are added to what is
+// there; and whether rows have room for whole panels, whose numbers after the last column may be
+// overwritten.
 struct sums {
   real *matrix;
   int64_t stride;
   const int64_t *listed;
-  int64_t first;
   int add, room;
 };
 
 static inline real *place_of(const struct sums *to, int64_t n) {
-  return to->matrix + (to->listed ? to->listed[n] - to->first : n) * to->stride;
+  return to->matrix + (to->listed ? to->listed[n] : n) * to->stride;
 }
 
 // The destination from the n-th row on.

@@ -10,9 +10,8 @@ struct places {
   int64_t *pair_starts;  // (pairs) row of the start
   int64_t *pair_of;      // (inner, count) the pair that a node sees in a slot, or -1
   int64_t *earlier;      // (count, inner + 1) number of links of a slot in earlier rows
-  int64_t *link_rows, *link_sources;  // (count, inner) a link's node, and the ordinal that it sees
-                                      // or, for pairs, ~row of the start
-  int64_t *known;                     // (count, num_starts) pair of each row of the start, or -1
+  int64_t *link_rows, *link_states;  // (count, inner) a link's node, and the row of the state
+  int64_t *known;                    // (count, num_starts) pair of each row of the start, or -1
 };
 
 static void take_all(struct places *p, struct arena *arena, int64_t num_starts, int64_t inner) {
@@ -21,7 +20,7 @@ static void take_all(struct places *p, struct arena *arena, int64_t num_starts, 
   p->pair_of = take_places(arena, COUNT * inner);
   p->earlier = take_places(arena, COUNT * (inner + 1));
   p->link_rows = take_places(arena, COUNT * inner);
-  p->link_sources = take_places(arena, COUNT * inner);
+  p->link_states = take_places(arena, COUNT * inner);
   p->known = take_places(arena, COUNT * num_starts);
 }
 
@@ -29,32 +28,33 @@ static int64_t first_pair(const struct places *p, int64_t slot) {
   return slot ? p->pair_ends[slot - 1] : 0;
 }
 
-static void find_places(const struct walk *w, struct places p, int64_t inner) {
+// Finds the places for the rows of states that nodes see.
+static void find_places(const struct walk *w, struct places p, const int64_t *rows) {
+  const int64_t inner = w->num_nodes - w->num_leaves, zeros = w->num_starts + inner;
   int64_t pairs = 0;
   for (int64_t n = 0; n < COUNT * w->num_starts; n++) p.known[n] = -1;
   for (int64_t k = 0; k < COUNT; k++) {
     int64_t links = 0, *known = p.known + k * w->num_starts;
     for (int64_t row = 0; row < inner; row++) {
-      const int64_t source = w->source[row * COUNT + k];
+      const int64_t state = rows[row * COUNT + k];
       p.earlier[k * (inner + 1) + row] = links;
       p.pair_of[row * COUNT + k] = -1;
-      if (source == w->num_nodes) continue;
-      if (source >= w->num_leaves) {
+      if (state == zeros) continue;
+      if (state >= w->num_starts) {
         p.link_rows[k * inner + links] = row;
-        p.link_sources[k * inner + links++] = source;
+        p.link_states[k * inner + links++] = state;
         continue;
       }
-      const int64_t start = w->leaf_rows ? w->leaf_rows[source] : source;
-      if (known[start] < 0) {
-        p.pair_starts[pairs] = start;
-        known[start] = pairs++;
+      if (known[state] < 0) {
+        p.pair_starts[pairs] = state;
+        known[state] = pairs++;
       }
-      p.pair_of[row * COUNT + k] = known[start];
+      p.pair_of[row * COUNT + k] = known[state];
     }
     p.earlier[k * (inner + 1) + inner] = links;
     for (int64_t pair = first_pair(&p, k); pair < pairs; pair++, links++) {
       p.link_rows[k * inner + links] = inner + pair;
-      p.link_sources[k * inner + links] = ~p.pair_starts[pair];
+      p.link_states[k * inner + links] = p.pair_starts[pair];
     }
     p.pair_ends[k] = pairs;
   }

@@ -24,7 +24,7 @@ static void pack_rows(const struct rows *rows, int64_t first, int64_t depth, int
 // Packs one part of the panels of a matrix, (depth, columns).
 static void pack(const real *matrix, int64_t stride, int64_t depth, int64_t columns, real *packed,
                  int64_t part, int64_t parts) {
-  const struct rows rows = {matrix, stride, NULL, NULL};
+  const struct rows rows = {matrix, stride, NULL};
   const int64_t panels = padded(columns) / PANEL;
   pack_rows(&rows, 0, depth, columns, packed, share(0, panels, part, parts),
             share(0, panels, part + 1, parts));
@@ -154,7 +154,7 @@ static void run_tiles(int64_t height, const struct tile *t, int64_t columns) {
   }
   real corner[TILE_ROWS * PANEL];
   struct tile one = *t;
-  one.to = (struct sums){corner, PANEL, NULL, 0, 0, 1};
+  one.to = (struct sums){corner, PANEL, NULL, 0, 1};
   one.count = 1;
   for (int64_t n = 0; n < t->count * height; n += height) {
     one.rows = t->rows + n * t->across;

@@ -112,7 +112,7 @@ static void find_rows(struct own *s) {
   for (int64_t n = 0; n < s->inner * COUNT; n++) {
     s->rows[n] = w->source[n] < w->num_nodes ? row_at(w, w->source[n]) : s->num_rows;
   }
-  if (COUNT) find_places(w, s->places, s->inner);
+  if (COUNT) find_places(w, s->places, s->rows);
   for (int64_t r = 0; !COUNT && r < s->inner; r++) {
     for (int64_t e = w->first_edge[r]; e < w->first_edge[r + 1]; e++) {
       s->rows[e] = row_at(w, w->source[e]);

@@ -21,14 +21,12 @@ static void begin_sums(const struct own *s, const int *slots, int count, int64_t
 // Adds the products of the states of inner nodes in a slot to the sums of some rows.
 static void multiply_slot(struct own *s, int part, int slot, int64_t first, int64_t last,
                           const real *packed, int64_t width, real *to, int64_t stride) {
-  const struct walk *w = &s->walk;
   const int64_t *earlier = s->places.earlier + slot * (s->inner + 1), at = slot * s->inner;
   const int64_t link = earlier[first], count = earlier[last] - link;
-  const struct rows rows = {s->state[part] + (w->num_starts - w->num_leaves) * SIZE, SIZE,
-                            s->places.link_sources + at, NULL};
+  const struct rows rows = {s->state[part], SIZE, s->places.link_states + at};
   copy_rows(&rows, link, count, SIZE, s->copied);
   multiply_into(s->copied, SIZE, count, packed, SIZE, width,
-                (struct sums){to, stride, s->places.link_rows + at + link, first, 1, 1});
+                (struct sums){to - first * stride, stride, s->places.link_rows + at + link, 1, 1});
 }
 
 // The gradients of these states.
@@ -38,13 +36,14 @@ static void multiply_slot_back(struct own *s, int slot, int64_t first, int64_t l
   const int64_t *earlier = s->places.earlier + slot * (s->inner + 1), at = slot * s->inner;
   const int64_t link = earlier[first], count = earlier[last] - link;
   if (count < last - first) {
-    const struct rows rows = {sums - first * stride, stride, s->places.link_rows + at, NULL};
+    const struct rows rows = {sums - first * stride, stride, s->places.link_rows + at};
     copy_rows(&rows, link, count, width, s->copied);
     sums = s->copied;
     stride = width;
   }
   multiply_into(sums, stride, count, packed, width, SIZE,
-                (struct sums){to, PADDED(SIZE), s->places.link_rows + at + link, first, 0, 1});
+                (struct sums){to - first * PADDED(SIZE), PADDED(SIZE),
+                              s->places.link_rows + at + link, 0, 1});
 }
 
 // The products of first-level states in a slot, once per pair.
@@ -52,12 +51,12 @@ static void multiply_pairs(struct own *s, int part, int slot, const real *packed
                            real *to, int64_t stride, int more) {
   const int64_t begin = first_pair(&s->places, slot), end = s->places.pair_ends[slot];
   const int64_t last = share(begin, end, s->thread + 1, s->threads);
-  const struct rows rows = {s->state[part], SIZE, s->places.pair_starts, NULL};
+  const struct rows rows = {s->state[part], SIZE, s->places.pair_starts};
   for (int64_t n = share(begin, end, s->thread, s->threads); n < last; n += s->block) {
     const int64_t count = smaller(s->block, last - n);
     copy_rows(&rows, n, count, SIZE, s->copied);
     multiply_into(s->copied, SIZE, count, packed, SIZE, width,
-                  (struct sums){to + n * stride, stride, NULL, 0, more, 1});
+                  (struct sums){to + n * stride, stride, NULL, more, 1});
   }
 }
 
@@ -91,7 +90,7 @@ static void multiply_pairs_back(struct own *s, int part, int slot, const real *s
   for (int64_t n = share(begin, end, s->thread, s->threads); n < last; n += s->block) {
     const int64_t count = smaller(s->block, last - n);
     multiply_into(sums + (s->inner + n) * stride, stride, count, packed, width, SIZE,
-                  (struct sums){s->copied, PADDED(SIZE), NULL, 0, 0, 1});
+                  (struct sums){s->copied, PADDED(SIZE), NULL, 0, 1});
     for (int64_t i = 0; i < count; i++) {
       add(s->dstate[part] + s->places.pair_starts[n + i] * SIZE, s->copied + i * PADDED(SIZE), 0,
           SIZE);
@@ -102,13 +101,11 @@ static void multiply_pairs_back(struct own *s, int part, int slot, const real *s
 // Adds to the gradient of the columns of a weight that multiply the states in a slot.
 static void weigh_slot(struct own *s, int part, int slot, const real *sums, int64_t apart,
                        int64_t width, real *to, int64_t stride) {
-  const struct walk *w = &s->walk;
   const int64_t at = slot * s->inner;
   const int64_t links = s->places.earlier[slot * (s->inner + 1) + s->inner];
   const int64_t count = links + s->places.pair_ends[slot] - first_pair(&s->places, slot);
-  const struct rows rows = {sums, apart, s->places.link_rows + at, NULL};
-  const struct rows states = {s->state[part] + (w->num_starts - w->num_leaves) * SIZE, SIZE,
-                              s->places.link_sources + at, s->state[part]};
-  multiply_transposed(rows, width, states, SIZE, count, (struct sums){to, stride, NULL, 0, 1, 0},
+  const struct rows rows = {sums, apart, s->places.link_rows + at};
+  const struct rows states = {s->state[part], SIZE, s->places.link_states + at};
+  multiply_transposed(rows, width, states, SIZE, count, (struct sums){to, stride, NULL, 1, 0},
                       s->turned, s->thread, s->threads);
 }

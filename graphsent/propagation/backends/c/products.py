@@ -66,7 +66,7 @@ class Products:
             if not self.layout.of_slot(term):
                 text += (
                     f"multiply_into({begin}, {row_stride}, {count}, {packed}, {depth}, {columns}, "
-                    f"(struct sums){{to, {stride}, NULL, 0, {added}, 1}});\n"
+                    f"(struct sums){{to, {stride}, NULL, {added}, 1}});\n"
                 )
                 added = 1
                 continue
@@ -140,9 +140,9 @@ class Products:
             rows, row_stride = layout.all_rows(term.rows)
             count = {NODE: "s->inner", SOURCE: "s->num_rows", EDGE: "w->num_edges"}[sums.domain]
             text += (
-                f"multiply_transposed((struct rows){{{array.begin}, {array.stride}, NULL, NULL}}, "
-                f"{term.width}, (struct rows){{{rows}, {row_stride}, NULL, NULL}}, "
-                f"{term.rows.width}, {count}, (struct sums){{{to}, {stride}, NULL, 0, 1, 0}}, "
+                f"multiply_transposed((struct rows){{{array.begin}, {array.stride}, NULL}}, "
+                f"{term.width}, (struct rows){{{rows}, {row_stride}, NULL}}, "
+                f"{term.rows.width}, {count}, (struct sums){{{to}, {stride}, NULL, 1, 0}}, "
                 "s->turned, s->thread, s->threads);\n"
             )
         return text
