@@ -36,7 +36,7 @@ struct own {
 // Chooses the number of nodes per block.
 static void choose_block(struct own *s) {
   const struct walk *w = &s->walk;
-  int64_t largest = larger(w->num_starts, 1), degree = 0;
+  int64_t largest = w->num_starts, degree = 0;
   for (int64_t level = 0; level < w->num_levels; level++) {
     largest = larger(largest, first_row(w, level + 1) - first_row(w, level));
   }
@@ -64,7 +64,7 @@ static void divide(struct own *s, const struct walk *given, int64_t thread, int6
   struct walk *w = &s->walk;
   s->inner = w->num_nodes - w->num_leaves;
   s->num_rows = w->num_starts + s->inner;
-  s->kept_arena.begin = w->keep ? (char *)w->kept : NULL;
+  s->kept_arena.begin = (char *)w->kept;
   s->work_arena.begin = (char *)w->workspace;
   s->place_arena.begin = (char *)w->places;
   struct arena *work = &s->work_arena, *kept = w->keep ? &s->kept_arena : work, *arena = kept;
