@@ -35,13 +35,9 @@ static void multiply_slot_back(struct own *s, int slot, int64_t first, int64_t l
                                const real *packed, real *to) {
   const int64_t *earlier = s->places.earlier + slot * (s->inner + 1), at = slot * s->inner;
   const int64_t link = earlier[first], count = earlier[last] - link;
-  if (count < last - first) {
-    const struct rows rows = {sums - first * stride, stride, s->places.link_rows + at};
-    copy_rows(&rows, link, count, width, s->copied);
-    sums = s->copied;
-    stride = width;
-  }
-  multiply_into(sums, stride, count, packed, width, SIZE,
+  const struct rows rows = {sums - first * stride, stride, s->places.link_rows + at};
+  copy_rows(&rows, link, count, width, s->copied);
+  multiply_into(s->copied, width, count, packed, width, SIZE,
                 (struct sums){to - first * PADDED(SIZE), PADDED(SIZE),
                               s->places.link_rows + at + link, 0, 1});
 }
