@@ -356,10 +356,11 @@ def test_logarithms_roots_and_error_functions_of_any_number(dtype, switch, monke
     x = torch.cat((x, near, others)).to(dtype)
 
     def function(cell, h):
-        first, second, third, fourth = h.chunk(4, -1)
-        return torch.cat((first.log(), second.sqrt(), third.erf(), torch.erf(-fourth)), -1)
+        first, second, third, fourth, last = h.chunk(5, -1)
+        parts = first.log(), second.sqrt(), third.erf(), torch.erf(-fourth), last.log1p()
+        return torch.cat(parts, -1)
 
-    assert_as_torch(function, x.repeat(4), switch, monkeypatch)
+    assert_as_torch(function, x.repeat(5), switch, monkeypatch)
 
 
 @each_way
