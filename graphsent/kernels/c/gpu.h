@@ -12,7 +12,6 @@ typedef real vec;
 #define KERNEL extern "C" __global__ void
 #endif
 
-#define PADDED(n) (n)
 #define all(x) ((real)(x))
 #define load(from, n) (*(from))
 #define store(to, x, n) (*(to) = (x))

@@ -6,7 +6,8 @@ int64_t linear_numbers(const struct linear *l, int64_t backward) {
 }
 
 // Each thread computes some panels of all rows, by blocks of rows that stay in the cache. Of a
-// single block, one packed panel takes the place of another.
+// single block, one packed panel takes the place of another: with a place for each, a training step
+// on one sentence takes 1.01 to 1.02 times as long.
 static void linear_forward_by(const struct linear *l, int64_t thread, int64_t threads) {
   const int64_t depth = l->in_feats, stride = l->num_outputs, panels = padded(l->columns) / PANEL;
   const int64_t end = share(0, panels, thread + 1, threads), block = rows_in_cache(depth);
@@ -17,7 +18,7 @@ static void linear_forward_by(const struct linear *l, int64_t thread, int64_t th
       const int64_t width = smaller(PANEL, l->columns - panel * PANEL);
       const int64_t first = l->first + panel * PANEL;
       real *packed = l->workspace + (block < l->num_rows ? panel : thread) * PANEL * depth;
-      const struct sums to = {l->sums + n * stride + first, stride, NULL, l->bias != NULL, 0};
+      const struct sums to = {l->sums + n * stride + first, stride, NULL, l->bias != NULL};
       if (!n) pack_panel(weight, depth, depth, l->columns, panel, packed);
       for (int64_t row = 0; row < count && l->bias; row++) {
         memcpy(to.matrix + row * stride, l->bias + first, width * sizeof(real));
@@ -63,14 +64,14 @@ static void linear_backward_by(const struct linear *l, int64_t thread, int64_t t
     const int64_t last = share(0, l->num_rows, thread + 1, threads);
     for (int64_t n = share(0, l->num_rows, thread, threads); n < last; n += block) {
       multiply_into(sums + n * stride, stride, smaller(block, last - n), packed, columns, depth,
-                    (struct sums){l->dinputs + n * depth, depth, NULL, 0, 0});
+                    (struct sums){l->dinputs + n * depth, depth, NULL, 0});
     }
   }
   if (l->dweight) {
     const struct rows rows = {sums, stride, NULL};
     const struct rows others = {l->inputs, depth, NULL};
     multiply_transposed(rows, columns, others, depth, l->num_rows,
-                        (struct sums){l->dweight + l->first * depth, depth, NULL, 0, 0},
+                        (struct sums){l->dweight + l->first * depth, depth, NULL, 0},
                         scratch + thread * scratch_for_transposed(depth), thread, threads);
     clear_others(l, l->dweight, depth, thread, threads);
   }

@@ -39,14 +39,13 @@ static inline const real *row_of(const struct rows *rows, int64_t n) {
   return rows->matrix + (rows->listed ? rows->listed[n] : n) * rows->stride;
 }
 
-// The destination of rows of sums: consecutive or listed rows; whether they are added to what is
-// there; and whether rows have room for whole panels, whose numbers after the last column may be
-// overwritten.
+// The destination of rows of sums: consecutive or listed rows, and whether they are added to what is
+// there.
 struct sums {
   real *matrix;
   int64_t stride;
   const int64_t *listed;
-  int add, room;
+  int add;
 };
 
 static inline real *place_of(const struct sums *to, int64_t n) {

@@ -148,13 +148,13 @@ static void (*const tiles[][2])(const struct tile *) = {{NULL, NULL}, TILES(ENTR
 // Computes the sums of tiles, of whose panel `columns` are left.
 static void run_tiles(int64_t height, const struct tile *t, int64_t columns) {
   void (*const run)(const struct tile *) = tiles[height][columns > LANES];
-  if (columns >= PANEL || t->to.room) {
+  if (columns >= PANEL) {
     run(t);
     return;
   }
   real corner[TILE_ROWS * PANEL];
   struct tile one = *t;
-  one.to = (struct sums){corner, PANEL, NULL, 0, 1};
+  one.to = (struct sums){corner, PANEL, NULL, 0};
   one.count = 1;
   for (int64_t n = 0; n < t->count * height; n += height) {
     one.rows = t->rows + n * t->across;

@@ -98,7 +98,7 @@ static void divide(struct own *s, const struct walk *given, int64_t thread, int6
   for (int64_t n = 0; n < threads; n++) {
     BACKWARD_BLOCK(TAKE_OWN)
     TAKE_OWN(acc, ACCUMULATED)
-    TAKE_OWN(copied, s->block * PADDED(COPIED))
+    TAKE_OWN(copied, s->block * COPIED)
     TAKE_OWN(turned, WEIGHED)
   }
 }

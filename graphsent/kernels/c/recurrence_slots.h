@@ -2,16 +2,16 @@
 
 // Initializes the sums of some rows with the products of first-level states in some slots.
 static void begin_sums(const struct own *s, const int *slots, int count, int64_t first,
-                       int64_t last, const real *pairs, int64_t width, real *to, int64_t stride) {
-  for (int64_t r = first; r < last; r++, to += stride) {
+                       int64_t last, const real *pairs, int64_t width, real *to) {
+  for (int64_t r = first; r < last; r++, to += width) {
     int any = 0;
     for (int n = 0; n < count; n++) {
       const int64_t pair = s->places.pair_of[r * COUNT + slots[n]];
       if (pair < 0) continue;
       if (any++) {
-        add(to, pairs + pair * stride, 0, width);
+        add(to, pairs + pair * width, 0, width);
       } else {
-        memcpy(to, pairs + pair * stride, width * sizeof(real));
+        memcpy(to, pairs + pair * width, width * sizeof(real));
       }
     }
     if (!any) memset(to, 0, width * sizeof(real));
@@ -26,7 +26,7 @@ static void multiply_slot(struct own *s, int part, int slot, int64_t first, int6
   const struct rows rows = {s->state[part], SIZE, s->places.link_states + at};
   copy_rows(&rows, link, count, SIZE, s->copied);
   multiply_into(s->copied, SIZE, count, packed, SIZE, width,
-                (struct sums){to - first * stride, stride, s->places.link_rows + at + link, 1, 1});
+                (struct sums){to - first * stride, stride, s->places.link_rows + at + link, 1});
 }
 
 // The gradients of these states.
@@ -38,8 +38,7 @@ static void multiply_slot_back(struct own *s, int slot, int64_t first, int64_t l
   const struct rows rows = {sums - first * stride, stride, s->places.link_rows + at};
   copy_rows(&rows, link, count, width, s->copied);
   multiply_into(s->copied, width, count, packed, width, SIZE,
-                (struct sums){to - first * PADDED(SIZE), PADDED(SIZE),
-                              s->places.link_rows + at + link, 0, 1});
+                (struct sums){to - first * SIZE, SIZE, s->places.link_rows + at + link, 0});
 }
 
 // The products of first-level states in a slot, once per pair.
@@ -52,22 +51,22 @@ static void multiply_pairs(struct own *s, int part, int slot, const real *packed
     const int64_t count = smaller(s->block, last - n);
     copy_rows(&rows, n, count, SIZE, s->copied);
     multiply_into(s->copied, SIZE, count, packed, SIZE, width,
-                  (struct sums){to + n * stride, stride, NULL, more, 1});
+                  (struct sums){to + n * stride, stride, NULL, more});
   }
 }
 
 // The gradients of the sums of pairs, from those of all nodes that see them.
-static void sum_pairs(struct own *s, real *sums, int64_t stride, int64_t width) {
+static void sum_pairs(struct own *s, real *sums, int64_t width) {
   for (int64_t slot = 0; slot < COUNT; slot++) {
     const int64_t begin = first_pair(&s->places, slot), end = s->places.pair_ends[slot];
     const int64_t last = share(begin, end, s->thread + 1, s->threads);
     for (int64_t pair = share(begin, end, s->thread, s->threads); pair < last; pair++) {
       const int64_t *first = s->out_first + s->places.pair_starts[pair];
-      real *to = sums + (s->inner + pair) * stride;
+      real *to = sums + (s->inner + pair) * width;
       int any = 0;
       for (int64_t i = first[0]; i < first[1]; i++) {
         if (s->out[i] % COUNT != slot) continue;
-        const real *from = sums + s->out[i] / COUNT * stride;
+        const real *from = sums + s->out[i] / COUNT * width;
         if (any++) {
           add(to, from, 0, width);
         } else {
@@ -86,10 +85,9 @@ static void multiply_pairs_back(struct own *s, int part, int slot, const real *s
   for (int64_t n = share(begin, end, s->thread, s->threads); n < last; n += s->block) {
     const int64_t count = smaller(s->block, last - n);
     multiply_into(sums + (s->inner + n) * stride, stride, count, packed, width, SIZE,
-                  (struct sums){s->copied, PADDED(SIZE), NULL, 0, 1});
+                  (struct sums){s->copied, SIZE, NULL, 0});
     for (int64_t i = 0; i < count; i++) {
-      add(s->dstate[part] + s->places.pair_starts[n + i] * SIZE, s->copied + i * PADDED(SIZE), 0,
-          SIZE);
+      add(s->dstate[part] + s->places.pair_starts[n + i] * SIZE, s->copied + i * SIZE, 0, SIZE);
     }
   }
 }
@@ -102,6 +100,6 @@ static void weigh_slot(struct own *s, int part, int slot, const real *sums, int6
   const int64_t count = links + s->places.pair_ends[slot] - first_pair(&s->places, slot);
   const struct rows rows = {sums, apart, s->places.link_rows + at};
   const struct rows states = {s->state[part], SIZE, s->places.link_states + at};
-  multiply_transposed(rows, width, states, SIZE, count, (struct sums){to, stride, NULL, 1, 0},
+  multiply_transposed(rows, width, states, SIZE, count, (struct sums){to, stride, NULL, 1},
                       s->turned, s->thread, s->threads);
 }

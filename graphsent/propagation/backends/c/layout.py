@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from graphsent.propagation.backends.c.lowering import LEAVES, Lowered, needed
+from graphsent.propagation.backends.c.lowering import Lowered, needed
 from graphsent.propagation.recurrence.expressions import Domain, Term, Value
 from graphsent.propagation.recurrence.recurrence import Recurrence
 
@@ -20,12 +20,10 @@ class Array(NamedTuple):
 
     Attributes:
         begin: The address of the first number, as C code.
-        stride: Distance between rows in numbers, as C code.
         group: One of :data:`GROUPS`, or ``"STATE"`` for a part of the states.
     """
 
     begin: str
-    stride: str
     group: str
 
 
@@ -59,7 +57,7 @@ class Layout:
         for value in sorted(lowered.forward, key=lambda value: value.number):
             if value in lowered.direct:
                 begin = f"s->state[{lowered.direct[value]}]"
-                self.array_of[value] = Array(begin, str(self.size), "STATE")
+                self.array_of[value] = Array(begin, "STATE")
             elif value.domain == SOURCE:
                 self._add(lowered, value, "WHOLE")
             elif not self.blocks:
@@ -72,7 +70,6 @@ class Layout:
             self._add(lowered, value, "BACKWARD" if all_rows else "BACKWARD_BLOCK")
 
     def _add(self, lowered: Lowered, value: Value, group: str) -> None:
-        stride = f"PADDED({value.width})" if value.op in ("product", "back") else str(value.width)
         rows = {NODE: "s->inner", SOURCE: "s->num_rows", EDGE: "w->num_edges"}[value.domain]
         if lowered.starts:
             rows = "w->num_starts"
@@ -82,10 +79,10 @@ class Layout:
             rows = f"({rows} + s->places.pair_ends[COUNT - 1])"
         block = "s->edge_block" if value.domain == EDGE else "s->block"
         name = f"{'w' if lowered.starts else 'v'}{value.number}"
-        self.array_of[value] = Array(f"s->{name}", stride, group)
-        numbers = f"{block if group.endswith('BLOCK') else rows} * {stride}"
+        self.array_of[value] = Array(f"s->{name}", group)
+        numbers = f"{block if group.endswith('BLOCK') else rows} * {value.width}"
         if group == "KEPT":
-            numbers += f", {block} * {stride}"
+            numbers += f", {block} * {value.width}"
         self.arrays[group][name] = numbers
 
     def of_slot(self, term: Term) -> bool:
@@ -131,20 +128,19 @@ class Layout:
             row = f"({row} - (w->keep ? 0 : {origin}))"
         elif array.group.endswith("BLOCK"):
             row = f"({row} - {origin})"
-        return f"{array.begin} + {row} * {array.stride}"
+        return f"{array.begin} + {row} * {value.width}"
 
-    def block(self, value: Value) -> tuple[str, str]:
-        """The address of the first row of a block of ``combine``, and the stride."""
+    def block(self, value: Value) -> str:
+        """The address of the first row of a block of ``combine``."""
         return self._rows_from("s->first_edge" if value.domain == EDGE else "first", value)
 
-    def all_rows(self, value: Value) -> tuple[str, str]:
-        """The address of the first of all rows of ``combine``, and the stride."""
+    def all_rows(self, value: Value) -> str:
+        """The address of the first of all rows of ``combine``."""
         return self._rows_from("0, first = 0", value)
 
-    def _rows_from(self, begin: str, value: Value) -> tuple[str, str]:
-        stride = str(value.width) if value.op in LEAVES else self.array_of[value].stride
+    def _rows_from(self, begin: str, value: Value) -> str:
         address = self.address(self.combine, value)
-        return f"({{ const int64_t {ROW[value.domain]} = {begin}; {address}; }})", stride
+        return f"({{ const int64_t {ROW[value.domain]} = {begin}; {address}; }})"
 
     def constant(self, lowered: Lowered, number: int) -> int:
         """The number of a constant among those of ``combine``, then ``start``."""

@@ -55,7 +55,7 @@ class Lowered:
         self.kept = self.forward.intersection(needed(used, self.forward))
         roots = [share.sums for share in self.gradients.weights]
         self.backward = _choose_arrays(self.back_values, roots, known) - known
-        # Rows of products are longer, since they have room for whole panels.
+        # On a GPU, products are computed by torch, in arrays of their own.
         self.direct = {value: n for n, value in whole.items() if value.op != "product"}
 
 

@@ -29,7 +29,7 @@ class Products:
             depth, columns = _sizes(term, back)
             name = self.weights[term, back] = f"packed{len(self.weights)}"
             arrays = self.layout.arrays["BACKWARD" if back else "FORWARD"]
-            arrays[name] = f"{depth} * (int64_t)PADDED({columns})"
+            arrays[name] = f"{depth} * padded({columns})"
         return f"s->{self.weights[term, back]}"
 
     def pack(self, *, back: bool) -> str:
@@ -52,43 +52,41 @@ class Products:
     def multiplied(self, value: Value) -> str:
         """Computes a product, or the gradient of its rows, for a block of rows."""
         back = value.op == "back"
-        to, stride = self.layout.block(value)
         terms: Sequence[Term] = [value.data] if back else value.data
-        text, added = f"{{ real *to = {to};\n", 0
+        text, added = f"{{ real *to = {self.layout.block(value)};\n", 0
         if not back and any(self.layout.of_slot(term) for term in terms):
-            text, added = text + self._from_pairs(value, stride), 1
+            text, added = text + self._from_pairs(value), 1
         count = "s->last_edge - s->first_edge" if value.domain == EDGE else "last - first"
         for term in terms:
             packed = self._packed(term, back=back)
             depth, columns = _sizes(term, back)
             rows = value.args[0].value if back else term.rows
-            begin, row_stride = self.layout.block(rows)
+            begin = self.layout.block(rows)
             if not self.layout.of_slot(term):
                 text += (
-                    f"multiply_into({begin}, {row_stride}, {count}, {packed}, {depth}, {columns}, "
-                    f"(struct sums){{to, {stride}, NULL, {added}, 1}});\n"
+                    f"multiply_into({begin}, {rows.width}, {count}, {packed}, {depth}, {columns}, "
+                    f"(struct sums){{to, {value.width}, NULL, {added}}});\n"
                 )
                 added = 1
                 continue
             number, slot = term.rows.data
             self.pairs[back].append((rows if back else value, term))
             if back:
-                given = f"{begin}, {row_stride}, {term.width}, {packed}, to"
+                given = f"{begin}, {rows.width}, {term.width}, {packed}, to"
                 text += f"multiply_slot_back(s, {slot}, first, last, {given});\n"
             else:
-                given = f"{packed}, {term.width}, to, {stride}"
+                given = f"{packed}, {term.width}, to, {value.width}"
                 text += f"multiply_slot(s, {number}, {slot}, first, last, {given});\n"
         return text + "}\n"
 
-    def _from_pairs(self, value: Value, stride: str) -> str:
+    def _from_pairs(self, value: Value) -> str:
         """Initializes sums with the products of the states of level 0."""
         name = f"pairs{value.number}"
-        self.layout.arrays["FORWARD"][name] = f"COUNT * s->pairs_a_slot * {stride}"
+        self.layout.arrays["FORWARD"][name] = f"COUNT * s->pairs_a_slot * {value.width}"
         slots = sorted({term.rows.data[1] for term in value.data if self.layout.of_slot(term)})
         return (
             f"static const int slots[] = {{{', '.join(map(str, slots))}}};\n"
-            f"begin_sums(s, slots, {len(slots)}, first, last, s->{name}, {value.width}, to, "
-            f"{stride});\n"
+            f"begin_sums(s, slots, {len(slots)}, first, last, s->{name}, {value.width}, to);\n"
         )
 
     # All rows
@@ -102,7 +100,7 @@ class Products:
             seen.add((value, slot))
             text += (
                 f"  multiply_pairs(s, {number}, {slot}, {self._packed(term, back=False)}, "
-                f"{term.width}, s->pairs{value.number}, {self.layout.array_of[value].stride}, "
+                f"{term.width}, s->pairs{value.number}, {value.width}, "
                 f"{more});\n"
             )
         return f"  BARRIER\n{text}" if text else ""
@@ -111,14 +109,13 @@ class Products:
         """The backward pass of :meth:`pairs_forward`."""
         text = ""
         for sums in dict.fromkeys(sums for sums, _ in self.pairs[True]):
-            array = self.layout.array_of[sums]
-            text += f"  sum_pairs(s, {array.begin}, {array.stride}, {sums.width});\n"
+            text += f"  sum_pairs(s, {self.layout.array_of[sums].begin}, {sums.width});\n"
         for sums, term in self.pairs[True]:
             number, slot = term.rows.data
             array = self.layout.array_of[sums]
             text += (
                 f"  BARRIER\n  multiply_pairs_back(s, {number}, {slot}, {array.begin}, "
-                f"{array.stride}, {term.width}, {self._packed(term, back=True)});\n"
+                f"{sums.width}, {term.width}, {self._packed(term, back=True)});\n"
             )
         return text
 
@@ -133,16 +130,16 @@ class Products:
             if layout.of_slot(term):
                 number, slot = term.rows.data
                 text += (
-                    f"weigh_slot(s, {number}, {slot}, {array.begin}, {array.stride}, "
+                    f"weigh_slot(s, {number}, {slot}, {array.begin}, {sums.width}, "
                     f"{term.width}, {to}, {stride});\n"
                 )
                 continue
-            rows, row_stride = layout.all_rows(term.rows)
+            rows = layout.all_rows(term.rows)
             count = {NODE: "s->inner", SOURCE: "s->num_rows", EDGE: "w->num_edges"}[sums.domain]
             text += (
-                f"multiply_transposed((struct rows){{{array.begin}, {array.stride}, NULL}}, "
-                f"{term.width}, (struct rows){{{rows}, {row_stride}, NULL}}, "
-                f"{term.rows.width}, {count}, (struct sums){{{to}, {stride}, NULL, 1, 0}}, "
+                f"multiply_transposed((struct rows){{{array.begin}, {sums.width}, NULL}}, "
+                f"{term.width}, (struct rows){{{rows}, {term.rows.width}, NULL}}, "
+                f"{term.rows.width}, {count}, (struct sums){{{to}, {stride}, NULL, 1}}, "
                 "s->turned, s->thread, s->threads);\n"
             )
         return text

@@ -43,7 +43,6 @@ def _sizes(layout: Layout, passes: Passes, products: Products) -> str:
         f"enum {{ SIZE = {layout.size}, PARTS = {layout.recurrence.num_parts}, "
         f"COUNT = {layout.count}, ACCUMULATED = {passes.num_accumulated}, "
         f"NUMBERS_A_NODE = {numbers_a_node}, COPIED = {max(copied)} }};\n"
-        "#define PADDED(n) (((n) + PANEL - 1) / PANEL * PANEL)\n"
         f"#define WEIGHED {weighed}\n"
     )
     for group, arrays in layout.arrays.items():
