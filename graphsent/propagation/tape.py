@@ -108,7 +108,7 @@ class _Read(ReverseMode):
     @staticmethod
     def forward(ctx: Any, buffer: Buffer, rows: Rows, token: Tensor) -> tuple[Tensor, Tensor]:
         ctx.buffer, ctx.rows = buffer, rows
-        # Zeros for states that nobody reads would take 4 % of a training step of `run_traced`.
+        # Zeros for states that nobody reads would take 4 % of a cell's step by `run_traced`.
         ctx.set_materialize_grads(False)
         return buffer.copy(rows), _token(buffer.values)
 

@@ -30,7 +30,7 @@ from graphsent.training.precision import matmul_precision
 from graphsent.training.progress import EpochBar
 from graphsent.training.setting import Setting, unheard
 
-__all__ = ["fit", "unheard"]
+__all__ = ["fit"]
 
 # Warnings of Lightning that do not apply here.
 _ADVICE = (
