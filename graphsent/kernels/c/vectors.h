@@ -72,12 +72,13 @@ static inline void transpose(const real *from, int64_t across, real *to, int64_t
 }
 
 // Runs STEP(j, n), which handles n numbers from the j-th on, over a row. The last vector overlaps
-// the one before: a step must not read what it writes.
-#define OVER_ROW(size, STEP)                                  \
-  int64_t at = 0;                                             \
-  for (; at + LANES <= size; at += LANES) { STEP(at, LANES) } \
-  if (at < size && size < LANES) { STEP(0, (int)size) }       \
-  if (at < size && size > LANES) { STEP(size - LANES, LANES) }
+// the one before: a step must not read what it writes. Steps are long, and expanded once.
+#define OVER_ROW(size, STEP)                                             \
+  if (size < LANES) { STEP(0, (int)size) }                               \
+  for (int64_t at = 0; size >= LANES && at < size; at += LANES) {        \
+    const int64_t begin = size % LANES ? smaller(at, size - LANES) : at; \
+    STEP(begin, LANES)                                                   \
+  }
 
 // The same without overlap, for some numbers of a row: a step may read what it writes.
 #define OVER_NUMBERS(first, last, STEP)                       \

@@ -24,7 +24,9 @@ def source_of(layout: Layout) -> str:
     functions = _functions("struct own *s, int64_t first, int64_t last", of_rows)
     functions += _functions("struct own *s", _of_all(passes, products))
     headers = '#include "recurrence.h"\n#include "recurrence_memory.h"\n'
-    headers += '#include "recurrence_slots.h"\n' if layout.slotted else ""
+    # At edges, leaves get gradients as inner nodes do.
+    edges = "#define starts_backward sources_backward\n"
+    headers += '#include "recurrence_slots.h"\n' if layout.slotted else edges
     text = '#define GENERATED\n#include "common.h"\n'
     text += _sizes(layout, passes, products) + headers + functions
     return text + '#include "recurrence_walk.h"\n' + layout_in_c((Walk,))
@@ -73,9 +75,10 @@ def _of_all(passes: Passes, products: Products) -> dict[str, str]:
 
 
 def _functions(arguments: str, bodies: dict[str, str]) -> str:
-    head = "  const struct walk *w = &s->walk;\n"
+    # Not inlined: a compiler takes longer over one long function than over several short ones.
+    kind, head = "static __attribute__((noinline)) void", "  const struct walk *w = &s->walk;\n"
     return "".join(
-        f"static void {name}({arguments}) {{\n{head}{body}}}\n\n" for name, body in bodies.items()
+        f"{kind} {name}({arguments}) {{\n{head}{body}}}\n\n" for name, body in bodies.items()
     )
 
 
@@ -98,20 +101,21 @@ class Passes:
         """Bodies of the functions of a block of rows by name, in pieces."""
         combine, start = self.layout.combine, self.layout.start
         inner = (NODE, EDGE)
-        return {
+        functions = {
             "nodes_forward": [*self._made(combine, inner), self._states(combine)],
             "sources_forward": self._made(combine, (SOURCE,)),
             "start_forward": [*self._made(start, inner), self._states(start)],
             "nodes_backward": self._made(combine, inner, back=True),
             "inputs_backward": [self._inputs() + self._constants(combine, inner)],
             "sources_backward": self._sources_backward(starts=False),
-            # Without blocks, a leaf has a row of its own, as any source.
-            "starts_backward": self._sources_backward(starts=True) if self.layout.blocks else [],
             "start_backward": [
                 *self._made(start, inner, back=True),
                 self._start_inputs() + self._constants(start, inner),
             ],
         }
+        if self.layout.slotted and self.layout.blocks:
+            functions["starts_backward"] = self._sources_backward(starts=True)
+        return functions
 
     def _sources_backward(self, *, starts: bool) -> list[Piece]:
         """Computes the gradients of states, of inner nodes or of starts."""
@@ -141,11 +145,14 @@ class Passes:
     def _state_gradients(self, *, starts: bool) -> str:
         """Computes gradients of states, of inner nodes or of starts, from those of successors."""
         text, node = "", "w->nodes[w->num_leaves + q - w->num_starts]"
+        # Leaves may share a row of the start: the gradients of their results are added later.
+        own = "q >= w->num_starts && " if self.layout.blocks else ""
         for number in range(self.layout.recurrence.num_parts):
             given, row = f"w->dresults[{number}]", f"real *to = s->dstate[{number}] + q * SIZE;"
-            copied = f"memcpy(to, {given} + {node} * SIZE, SIZE * sizeof(real));\n"
-            initial = "" if starts else f"if ({given}) {copied}else "
-            initial += "memset(to, 0, SIZE * sizeof(real));\n"
+            initial = (
+                f"if ({own}{given}) memcpy(to, {given} + {node} * SIZE, SIZE * sizeof(real));\n"
+                "else memset(to, 0, SIZE * sizeof(real));\n"
+            )
             if self.layout.slotted:
                 added = self._of_slots(number, starts)
             else:
