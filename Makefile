@@ -18,6 +18,9 @@ CANDIDATES := python3 python3.12 python3.11 python3.10 python3.14 python3.13 pyt
 SUPPORTED := import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 14))
 COMPLETE := import ensurepip, venv; $(SUPPORTED)
 
+# Tests start some hundred interpreters: without bytecode, each of them compiles the package again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help venv demo packaged-model test test-slow test-gpu test-contextual test-parsers test-browser test-sanitized lint types bench exercises docs dist clean FORCE
 .DEFAULT_GOAL := help
 
