@@ -20,22 +20,21 @@ static void begin_sums(const struct own *s, const int *slots, int count, int64_t
 
 // Adds the products of the states of inner nodes in a slot to the sums of some rows.
 static void multiply_slot(struct own *s, int part, int slot, int64_t first, int64_t last,
-                          const real *packed, int64_t width, real *to, int64_t stride) {
+                          const real *packed, int64_t width, real *to) {
   const int64_t *earlier = s->places.earlier + slot * (s->inner + 1), at = slot * s->inner;
   const int64_t link = earlier[first], count = earlier[last] - link;
   const struct rows rows = {s->state[part], SIZE, s->places.link_states + at};
   copy_rows(&rows, link, count, SIZE, s->copied);
   multiply_into(s->copied, SIZE, count, packed, SIZE, width,
-                (struct sums){to - first * stride, stride, s->places.link_rows + at + link, 1});
+                (struct sums){to - first * width, width, s->places.link_rows + at + link, 1});
 }
 
 // The gradients of these states.
 static void multiply_slot_back(struct own *s, int slot, int64_t first, int64_t last,
-                               const real *sums, int64_t stride, int64_t width,
-                               const real *packed, real *to) {
+                               const real *sums, int64_t width, const real *packed, real *to) {
   const int64_t *earlier = s->places.earlier + slot * (s->inner + 1), at = slot * s->inner;
   const int64_t link = earlier[first], count = earlier[last] - link;
-  const struct rows rows = {sums - first * stride, stride, s->places.link_rows + at};
+  const struct rows rows = {sums - first * width, width, s->places.link_rows + at};
   copy_rows(&rows, link, count, width, s->copied);
   multiply_into(s->copied, width, count, packed, width, SIZE,
                 (struct sums){to - first * SIZE, SIZE, s->places.link_rows + at + link, 0});
@@ -43,7 +42,7 @@ static void multiply_slot_back(struct own *s, int slot, int64_t first, int64_t l
 
 // The products of first-level states in a slot, once per pair.
 static void multiply_pairs(struct own *s, int part, int slot, const real *packed, int64_t width,
-                           real *to, int64_t stride, int more) {
+                           real *to, int more) {
   const int64_t begin = first_pair(&s->places, slot), end = s->places.pair_ends[slot];
   const int64_t last = share(begin, end, s->thread + 1, s->threads);
   const struct rows rows = {s->state[part], SIZE, s->places.pair_starts};
@@ -51,7 +50,7 @@ static void multiply_pairs(struct own *s, int part, int slot, const real *packed
     const int64_t count = smaller(s->block, last - n);
     copy_rows(&rows, n, count, SIZE, s->copied);
     multiply_into(s->copied, SIZE, count, packed, SIZE, width,
-                  (struct sums){to + n * stride, stride, NULL, more});
+                  (struct sums){to + n * width, width, NULL, more});
   }
 }
 
@@ -78,13 +77,13 @@ static void sum_pairs(struct own *s, real *sums, int64_t width) {
 }
 
 // The gradients of first-level states through pairs.
-static void multiply_pairs_back(struct own *s, int part, int slot, const real *sums,
-                                int64_t stride, int64_t width, const real *packed) {
+static void multiply_pairs_back(struct own *s, int part, int slot, const real *sums, int64_t width,
+                                const real *packed) {
   const int64_t begin = first_pair(&s->places, slot), end = s->places.pair_ends[slot];
   const int64_t last = share(begin, end, s->thread + 1, s->threads);
   for (int64_t n = share(begin, end, s->thread, s->threads); n < last; n += s->block) {
     const int64_t count = smaller(s->block, last - n);
-    multiply_into(sums + (s->inner + n) * stride, stride, count, packed, width, SIZE,
+    multiply_into(sums + (s->inner + n) * width, width, count, packed, width, SIZE,
                   (struct sums){s->copied, SIZE, NULL, 0});
     for (int64_t i = 0; i < count; i++) {
       add(s->dstate[part] + s->places.pair_starts[n + i] * SIZE, s->copied + i * SIZE, 0, SIZE);
@@ -93,12 +92,12 @@ static void multiply_pairs_back(struct own *s, int part, int slot, const real *s
 }
 
 // Adds to the gradient of the columns of a weight that multiply the states in a slot.
-static void weigh_slot(struct own *s, int part, int slot, const real *sums, int64_t apart,
-                       int64_t width, real *to, int64_t stride) {
+static void weigh_slot(struct own *s, int part, int slot, const real *sums, int64_t width, real *to,
+                       int64_t stride) {
   const int64_t at = slot * s->inner;
   const int64_t links = s->places.earlier[slot * (s->inner + 1) + s->inner];
   const int64_t count = links + s->places.pair_ends[slot] - first_pair(&s->places, slot);
-  const struct rows rows = {sums, apart, s->places.link_rows + at};
+  const struct rows rows = {sums, width, s->places.link_rows + at};
   const struct rows states = {s->state[part], SIZE, s->places.link_states + at};
   multiply_transposed(rows, width, states, SIZE, count, (struct sums){to, stride, NULL, 1},
                       s->turned, s->thread, s->threads);

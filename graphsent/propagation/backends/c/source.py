@@ -28,23 +28,24 @@ def source_of(layout: Layout) -> str:
     edges = "#define starts_backward sources_backward\n"
     headers += '#include "recurrence_slots.h"\n' if layout.slotted else edges
     text = '#define GENERATED\n#include "common.h"\n'
-    text += _sizes(layout, passes, products) + headers + functions
+    text += _sizes(layout, passes) + headers + functions
     return text + '#include "recurrence_walk.h"\n' + layout_in_c((Walk,))
 
 
-def _sizes(layout: Layout, passes: Passes, products: Products) -> str:
+def _sizes(layout: Layout, passes: Passes) -> str:
     """Constants and arrays of the recurrence."""
     numbers_a_node = layout.size + sum(
         value.width for value in layout.combine.forward if value.domain in (NODE, EDGE)
     )
-    copied = [layout.size, *(term.width for _, term in products.pairs[True])]
+    shares = layout.combine.gradients.weights
+    copied = max([layout.size, *(sums.width for term, sums in shares if layout.of_slot(term))])
     weighed = "0"
-    for depth in sorted({share.term.rows.width for share in layout.combine.gradients.weights}):
+    for depth in sorted({term.rows.width for term, _ in shares}):
         weighed = f"larger({weighed}, scratch_for_transposed({depth}))"
     text = (
         f"enum {{ SIZE = {layout.size}, PARTS = {layout.recurrence.num_parts}, "
         f"COUNT = {layout.count}, ACCUMULATED = {passes.num_accumulated}, "
-        f"NUMBERS_A_NODE = {numbers_a_node}, COPIED = {max(copied)} }};\n"
+        f"NUMBERS_A_NODE = {numbers_a_node}, COPIED = {copied} }};\n"
         f"#define WEIGHED {weighed}\n"
     )
     for group, arrays in layout.arrays.items():
@@ -66,11 +67,11 @@ def _of_all(passes: Passes, products: Products) -> dict[str, str]:
         )
     summed += "  BARRIER\n" if summed else ""  # before products add to the same gradients
     return {
-        "pairs_forward": products.pairs_forward(),
+        "pairs_forward": products.pairs_forward,
         "pairs_backward": products.pairs_backward(),
         "weights_backward": summed + products.weights_backward(),
-        "pack_forward": products.pack(back=False),
-        "pack_backward": products.pack(back=True),
+        "pack_forward": products.packing[False],
+        "pack_backward": products.packing[True],
     }
 
 

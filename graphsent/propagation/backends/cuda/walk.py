@@ -146,7 +146,7 @@ class Pass:
         first, last = rows[value.domain]
         out = self.arrays[value][first:last]
         if value.op == "back":
-            sums = self.arrays[value.args[0].value][first:last, : value.data.width]
+            sums = self.arrays[value.args[0].value][first:last]
             torch.mm(sums, self._weight(value.data), out=out)
             return
         if value not in self.terms:
@@ -285,7 +285,6 @@ def _gradients(
     for term, sums in walk.layout.combine.gradients.weights:
         to = dconstants[term.weight]
         if to is not None:
-            of_sums = arrays[sums][:, : term.width]
-            factor = backward.factor(term, 0, len(of_sums))
-            to.narrow(1, term.column, term.rows.width).addmm_(of_sums.t(), factor)
+            factor = backward.factor(term, 0, len(arrays[sums]))
+            to.narrow(1, term.column, term.rows.width).addmm_(arrays[sums].t(), factor)
     return [*dinputs, *dstart, *dconstants]
