@@ -21,10 +21,9 @@ struct walk {
   const real *const *constants;
   real *const *results;  // (num_nodes, size), or NULL
   // Gradients of the results, or NULL, and of the arguments; NULL if not requested. Those of
-  // constants, and of rows that several nodes share, are added to what is there.
+  // constants, and of inputs that all nodes share, are added to what is there.
   const real *const *dresults;
-  const int64_t *const *dinput_rows;  // rows that several nodes add to, or NULL
-  real *const *dinputs;               // as inputs; without dinput_rows, each node has its own row
+  real *const *dinputs;  // of other inputs, each node has its own row
   real *const *dstart_inputs, *const *dconstants;
   real *kept, *workspace;
   int64_t *places;

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+import torch
 from torch import Tensor
 
 from graphsent.propagation.memory import empty
@@ -67,15 +68,14 @@ class Plan(NamedTuple):
         inputs, start = self.counts
         return Given(tensors[:inputs], tensors[inputs : inputs + start], tensors[inputs + start :])
 
-    def gradient_memory(
-        self, tensors: Sequence[Tensor], wanted: Sequence[bool], rows: Sequence[Tensor | None]
-    ) -> Given:
+    def gradient_memory(self, tensors: Sequence[Tensor], wanted: Sequence[bool]) -> Given:
         """Memory for those gradients that are wanted and computed; zeros if they are added to it.
+
+        Those of inputs have a row for each node, see :meth:`gradients`.
 
         Args:
             tensors: The tensors of the run.
             wanted: For each of them, whether its gradient is.
-            rows: Those of ``input_rows`` to whose rows gradients are added.
         """
         inputs, start = self.counts
         of_inputs, of_constants = self.recurrence.combine.differentiated
@@ -85,14 +85,21 @@ class Plan(NamedTuple):
         computed = (*of_inputs, *of_start, *of_constants, *others)
         found: list[Tensor | None] = []
         for n, (part, *needed) in enumerate(zip(tensors, wanted, computed, strict=True)):
-            added = n >= inputs + start
-            shape: Sequence[int] = part.shape
-            if n < inputs:
-                added = part.dim() == 1 or rows[n] is not None
-                shape = shape if added else (self.schedule.num_inner, *shape[1:])
+            of_nodes = n < inputs and part.dim() > 1
+            shape = (self.schedule.num_inner, *part.shape[1:]) if of_nodes else part.shape
             memory = empty(*shape, like=part) if all(needed) else None
-            found.append(memory.zero_() if memory is not None and added else memory)
+            if memory is not None and not of_nodes and not inputs <= n < inputs + start:
+                memory.zero_()
+            found.append(memory)
         return self.divided(found)
+
+    def gradients(self, tensors: Sequence[Tensor], computed: Given) -> list[Tensor | None]:
+        """The gradients of the tensors of a run, added up where nodes share rows of inputs."""
+        found: list[Any] = [*computed.inputs, *computed.start, *computed.constants]
+        for n, rows in enumerate(self.input_rows):
+            if rows is not None and found[n] is not None:
+                found[n] = torch.zeros_like(tensors[n]).index_add_(0, rows, found[n])
+        return found
 
 
 def planned(

@@ -189,13 +189,11 @@ class Passes:
         text, lowered = "", self.layout.combine
         for number, shares in lowered.gradients.inputs.items():
             width = lowered.traced.widths[number]
-            to, rows = f"w->dinputs[{number}]", f"w->dinput_rows[{number}]"
+            to, shared = f"w->dinputs[{number}]", self._accumulator("dinputs", number, width)
             own = self._filled(lowered, shares, f"{to} + r * {width}", width)
-            alone = self._accumulator("dinputs", number, width)
-            shared = f"({rows} ? {to} + {rows}[r] * {width} : {alone})"
             added = "".join(self._added_up(lowered, share, shared) for share in shares)
             text += (
-                f"if ({to} && w->input_strides[{number}] && !{rows}) {{\n{over_rows(NODE, own)}"
+                f"if ({to} && w->input_strides[{number}]) {{\n{over_rows(NODE, own)}"
                 f"}} else if ({to}) {{\n{over_rows(NODE, added)}}}\n"
             )
         return text

@@ -106,25 +106,14 @@ class _Generated(ReverseMode):
         *tensors, kept = contiguous(tensors)
         call = _Call(plan, plan.divided(tensors), keep=True)
         call.walk.point(kept=kept, places=ctx.places)
-        # A single thread adds directly to rows that nodes share; several threads would race.
-        alone = call.walk.num_threads == 1
-        shared = [rows if alone else None for rows in plan.input_rows]
-        dinputs, dstart, dconstants = plan.gradient_memory(tensors, wanted, shared)
-        call.tensors(dresults=contiguous(gradients), dinputs=dinputs, dinput_rows=shared)
-        of_inputs = dstart
+        memory = plan.gradient_memory(tensors, wanted)
+        call.tensors(dresults=contiguous(gradients), dinputs=memory.inputs)
+        of_start = memory.start
         if plan.projected:
-            dx, dweight, dbias, *others = dstart
+            dx, dweight, dbias, *others = of_start
             call.projection.point(dinputs=dx, dweight=dweight, dbias=dbias)
-            of_inputs = [None, *others]
-        call.tensors(dstart_inputs=of_inputs, dconstants=dconstants)
+            of_start = [None, *others]
+        call.tensors(dstart_inputs=of_start, dconstants=memory.constants)
         call.measure(backward=True)
         call.run("backward", tensors[0])
-        if not alone:
-            parts = zip(dinputs, plan.input_rows, tensors, strict=False)
-            dinputs = [
-                part
-                if part is None or rows is None
-                else torch.zeros_like(like).index_add_(0, rows, part)
-                for part, rows, like in parts
-            ]
-        return None, None, *dinputs, *dstart, *dconstants
+        return None, None, *plan.gradients(tensors, memory)

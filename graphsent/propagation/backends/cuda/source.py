@@ -94,7 +94,7 @@ def _fields(layout: Layout) -> tuple[str, dict[str, int]]:
     }
     several = {
         "int64_t": {"input_strides": inputs},
-        "const int64_t *": {"input_rows": inputs, "dinput_rows": inputs},
+        "const int64_t *": {"input_rows": inputs},
         "const real *": {
             "inputs": inputs,
             "start_inputs": starts,

@@ -241,18 +241,19 @@ class _Generated(ReverseMode):
         with torch.cuda.device_of(tensors[0]):
             walk = Walk(plan, tensors[0], own[:parts])
             arrays = dict(zip(ctx.kept, own[parts:], strict=True)) | walk.arrays(backward=True)
-            memory = plan.gradient_memory(tensors, wanted, plan.input_rows)
-            return None, None, *_gradients(walk, arrays, plan.divided(tensors), memory, received)
+            memory = plan.gradient_memory(tensors, wanted)
+            _compute_gradients(walk, arrays, plan.divided(tensors), memory, received)
+            return None, None, *plan.gradients(tensors, memory)
 
 
-def _gradients(
+def _compute_gradients(
     walk: Walk,
     arrays: Mapping[Value, Tensor],
     given: Given,
     memory: Given,
     dresults: Sequence[Tensor | None],
-) -> list[Tensor | None]:
-    """The gradients of the tensors of a run, from those of its results."""
+) -> None:
+    """Computes the gradients of the tensors of a run, from those of its results."""
     plan, passes, (dinputs, dstart, dconstants) = walk.plan, walk.program.passes, memory
     dstates = [walk.empty(walk.num_nodes) for _ in walk.states]
     accumulated = torch.zeros(max(passes.num_accumulated, 1), **walk.options)
@@ -265,7 +266,6 @@ def _gradients(
         dresults=dresults,
         dstate=dstates,
         dinputs=dinputs,
-        dinput_rows=plan.input_rows,
         dstart_inputs=dstart,
         acc=accumulated,
         out=order,
@@ -287,4 +287,3 @@ def _gradients(
         if to is not None:
             factor = backward.factor(term, 0, len(arrays[sums]))
             to.narrow(1, term.column, term.rows.width).addmm_(arrays[sums].t(), factor)
-    return [*dinputs, *dstart, *dconstants]
