@@ -42,8 +42,7 @@ class Buffer:
         self.tape = tape
         self.values = values.detach()
         self._gradients: dict[int, Tensor] = {}  # by backward pass: several may run at once
-        forward_mode = torch.autograd.forward_ad._current_level >= 0  # which a write refuses
-        if forward_mode or (torch.is_grad_enabled() and values.requires_grad):
+        if _has_gradient(values):
             tape.token = _Write.apply(self, None, tape.token, values)
 
     def read(self, rows: Rows) -> Tensor:
@@ -55,7 +54,7 @@ class Buffer:
 
     def write(self, rows: slice, values: Tensor) -> None:
         """Overwrites some rows, each at most once."""
-        if self._recorded or (torch.is_grad_enabled() and values.requires_grad):
+        if self._recorded or _has_gradient(values):
             self.tape.token = _Write.apply(self, rows, self.tape.token, values)
         else:
             self.values[rows] = values
@@ -97,6 +96,12 @@ class Buffer:
             self._gradients[backward_pass] = torch.zeros_like(self.values)
             _engine.queue_callback(lambda: self._gradients.pop(backward_pass, None))
         return self._gradients[backward_pass]
+
+
+def _has_gradient(values: Tensor) -> bool:
+    """Whether a write has to be recorded; it then refuses gradients in forward mode."""
+    forward_mode = torch.autograd.forward_ad._current_level >= 0
+    return forward_mode or (torch.is_grad_enabled() and values.requires_grad)
 
 
 def _token(like: Tensor) -> Tensor:

@@ -23,8 +23,6 @@ from graphsent.errors import DataError
 from graphsent.graphs.levels import levels_of
 from graphsent.graphs.notes import edge_ends
 from graphsent.propagation.errors import PropagationError
-from graphsent.propagation.gradients import ReverseMode, check_not_batched
-from graphsent.propagation.memory import empty
 
 
 def to_device(index: Tensor, device: torch.device) -> Tensor:
@@ -126,29 +124,15 @@ class Schedule(Unchanging):
 
     def by_ordinal(self, rows: Tensor) -> Tensor:
         """Permutes rows, (num_nodes, ...), from the order of the graph to that of the schedule."""
-        return _Permute.apply(rows, self.nodes, self.ordinal)
+        return rows.index_select(0, self.nodes)
 
     def by_node(self, rows: Tensor) -> Tensor:
         """Permutes rows, (num_nodes, ...), from the order of the schedule to that of the graph."""
-        return _Permute.apply(rows, self.ordinal, self.nodes)
+        return rows.index_select(0, self.ordinal)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Copies and pickles omit what was derived from it, on other devices or from edge data.
         return Schedule, (self.ends, self.degrees, self.packed, self.num_edges)
-
-
-class _Permute(ReverseMode):
-    @staticmethod
-    def forward(ctx: Any, rows: Tensor, order: Tensor, inverse: Tensor) -> Tensor:
-        ctx.save_for_backward(order, inverse)
-        result = empty(len(order), *rows.shape[1:], like=rows)
-        return torch.index_select(rows, 0, order, out=result)
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        check_not_batched(gradient)
-        order, inverse = ctx.saved_tensors
-        return _Permute.apply(gradient, inverse, order), None, None
 
 
 def schedule_of(
