@@ -34,6 +34,3 @@ static real *take(struct arena *arena, int64_t n) { return take_bytes(arena, n *
 static int64_t *take_places(struct arena *arena, int64_t n) {
   return take_bytes(arena, n * sizeof(int64_t));
 }
-
-// The size of the used memory, in numbers.
-static int64_t numbers_in(const struct arena *arena) { return arena->used / sizeof(real); }

@@ -6,35 +6,31 @@
 // last.
 
 struct places {
-  int64_t *pair_ends;    // (count) end of the pairs of each slot
+  int64_t *first_pair;   // (count + 1) first pair of each slot, and the end
   int64_t *pair_starts;  // (pairs) row of the start
   int64_t *pair_of;      // (inner, count) the pair that a node sees in a slot, or -1
   int64_t *earlier;      // (count, inner + 1) number of links of a slot in earlier rows
   int64_t *link_rows, *link_states;  // (count, inner) a link's node, and the row of the state
-  int64_t *known;                    // (count, num_starts) pair of each row of the start, or -1
+  int64_t *known;                    // (num_starts) pair of each row of the start, or -1
 };
 
 static void take_all(struct places *p, struct arena *arena, int64_t num_starts, int64_t inner) {
-  p->pair_ends = take_places(arena, COUNT);
+  p->first_pair = take_places(arena, COUNT + 1);
   p->pair_starts = take_places(arena, COUNT * inner);
   p->pair_of = take_places(arena, COUNT * inner);
   p->earlier = take_places(arena, COUNT * (inner + 1));
   p->link_rows = take_places(arena, COUNT * inner);
   p->link_states = take_places(arena, COUNT * inner);
-  p->known = take_places(arena, COUNT * num_starts);
-}
-
-static int64_t first_pair(const struct places *p, int64_t slot) {
-  return slot ? p->pair_ends[slot - 1] : 0;
+  p->known = take_places(arena, num_starts);
 }
 
 // Finds the places for the rows of states that nodes see.
 static void find_places(const struct walk *w, struct places p, const int64_t *rows) {
   const int64_t inner = w->num_nodes - w->num_leaves, zeros = w->num_starts + inner;
-  int64_t pairs = 0;
-  for (int64_t n = 0; n < COUNT * w->num_starts; n++) p.known[n] = -1;
+  int64_t pairs = p.first_pair[0] = 0;
   for (int64_t k = 0; k < COUNT; k++) {
-    int64_t links = 0, *known = p.known + k * w->num_starts;
+    int64_t links = 0;
+    for (int64_t n = 0; n < w->num_starts; n++) p.known[n] = -1;
     for (int64_t row = 0; row < inner; row++) {
       const int64_t state = rows[row * COUNT + k];
       p.earlier[k * (inner + 1) + row] = links;
@@ -45,17 +41,17 @@ static void find_places(const struct walk *w, struct places p, const int64_t *ro
         p.link_states[k * inner + links++] = state;
         continue;
       }
-      if (known[state] < 0) {
+      if (p.known[state] < 0) {
         p.pair_starts[pairs] = state;
-        known[state] = pairs++;
+        p.known[state] = pairs++;
       }
-      p.pair_of[row * COUNT + k] = known[state];
+      p.pair_of[row * COUNT + k] = p.known[state];
     }
     p.earlier[k * (inner + 1) + inner] = links;
-    for (int64_t pair = first_pair(&p, k); pair < pairs; pair++, links++) {
+    for (int64_t pair = p.first_pair[k]; pair < pairs; pair++, links++) {
       p.link_rows[k * inner + links] = inner + pair;
       p.link_states[k * inner + links] = p.pair_starts[pair];
     }
-    p.pair_ends[k] = pairs;
+    p.first_pair[k + 1] = pairs;
   }
 }

@@ -42,15 +42,6 @@ static inline int64_t row_at(const struct walk *w, int64_t ordinal) {
   return w->leaf_rows ? w->leaf_rows[ordinal] : ordinal;
 }
 
-// Sorts a list of rows: the order, and the beginning of each row in it.
-static void order_by_row(const int64_t *rows, int64_t length, int64_t num_rows, int64_t *first,
-                         int64_t *order) {
-  memset(first, 0, (num_rows + 2) * sizeof(int64_t));
-  for (int64_t n = 0; n < length; n++) first[rows[n] + 2]++;
-  for (int64_t row = 0; row < num_rows; row++) first[row + 2] += first[row + 1];
-  for (int64_t n = 0; n < length; n++) order[first[rows[n] + 1]++] = n;
-}
-
 static void copy_rows(const struct rows *rows, int64_t first, int64_t count, int64_t size,
                       real *to) {
   for (int64_t n = 0; n < count; n++) {

@@ -123,6 +123,10 @@ static void find_rows(struct own *s) {
 
 // Finds the nodes that see a row of states.
 static void find_successors(struct own *s) {
-  const int64_t links = COUNT ? s->inner * COUNT : s->walk.num_edges;
-  order_by_row(s->rows, links, s->num_rows + 1, s->out_first, s->out);
+  const int64_t links = COUNT ? s->inner * COUNT : s->walk.num_edges, *rows = s->rows;
+  int64_t *first = s->out_first;
+  memset(first, 0, (s->num_rows + 3) * sizeof(int64_t));
+  for (int64_t n = 0; n < links; n++) first[rows[n] + 2]++;
+  for (int64_t row = 0; row <= s->num_rows; row++) first[row + 2] += first[row + 1];
+  for (int64_t n = 0; n < links; n++) s->out[first[rows[n] + 1]++] = n;
 }

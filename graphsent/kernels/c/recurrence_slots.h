@@ -4,17 +4,11 @@
 static void begin_sums(const struct own *s, const int *slots, int count, int64_t first,
                        int64_t last, const real *pairs, int64_t width, real *to) {
   for (int64_t r = first; r < last; r++, to += width) {
-    int any = 0;
+    memset(to, 0, width * sizeof(real));
     for (int n = 0; n < count; n++) {
       const int64_t pair = s->places.pair_of[r * COUNT + slots[n]];
-      if (pair < 0) continue;
-      if (any++) {
-        add(to, pairs + pair * width, 0, width);
-      } else {
-        memcpy(to, pairs + pair * width, width * sizeof(real));
-      }
+      if (pair >= 0) add(to, pairs + pair * width, 0, width);
     }
-    if (!any) memset(to, 0, width * sizeof(real));
   }
 }
 
@@ -43,7 +37,7 @@ static void multiply_slot_back(struct own *s, int slot, int64_t first, int64_t l
 // The products of first-level states in a slot, once per pair.
 static void multiply_pairs(struct own *s, int part, int slot, const real *packed, int64_t width,
                            real *to, int more) {
-  const int64_t begin = first_pair(&s->places, slot), end = s->places.pair_ends[slot];
+  const int64_t begin = s->places.first_pair[slot], end = s->places.first_pair[slot + 1];
   const int64_t last = share(begin, end, s->thread + 1, s->threads);
   const struct rows rows = {s->state[part], SIZE, s->places.pair_starts};
   for (int64_t n = share(begin, end, s->thread, s->threads); n < last; n += s->block) {
@@ -57,20 +51,14 @@ static void multiply_pairs(struct own *s, int part, int slot, const real *packed
 // The gradients of the sums of pairs, from those of all nodes that see them.
 static void sum_pairs(struct own *s, real *sums, int64_t width) {
   for (int64_t slot = 0; slot < COUNT; slot++) {
-    const int64_t begin = first_pair(&s->places, slot), end = s->places.pair_ends[slot];
+    const int64_t begin = s->places.first_pair[slot], end = s->places.first_pair[slot + 1];
     const int64_t last = share(begin, end, s->thread + 1, s->threads);
     for (int64_t pair = share(begin, end, s->thread, s->threads); pair < last; pair++) {
       const int64_t *first = s->out_first + s->places.pair_starts[pair];
       real *to = sums + (s->inner + pair) * width;
-      int any = 0;
+      memset(to, 0, width * sizeof(real));
       for (int64_t i = first[0]; i < first[1]; i++) {
-        if (s->out[i] % COUNT != slot) continue;
-        const real *from = sums + s->out[i] / COUNT * width;
-        if (any++) {
-          add(to, from, 0, width);
-        } else {
-          memcpy(to, from, width * sizeof(real));
-        }
+        if (s->out[i] % COUNT == slot) add(to, sums + s->out[i] / COUNT * width, 0, width);
       }
     }
   }
@@ -79,7 +67,7 @@ static void sum_pairs(struct own *s, real *sums, int64_t width) {
 // The gradients of first-level states through pairs.
 static void multiply_pairs_back(struct own *s, int part, int slot, const real *sums, int64_t width,
                                 const real *packed) {
-  const int64_t begin = first_pair(&s->places, slot), end = s->places.pair_ends[slot];
+  const int64_t begin = s->places.first_pair[slot], end = s->places.first_pair[slot + 1];
   const int64_t last = share(begin, end, s->thread + 1, s->threads);
   for (int64_t n = share(begin, end, s->thread, s->threads); n < last; n += s->block) {
     const int64_t count = smaller(s->block, last - n);
@@ -96,7 +84,7 @@ static void weigh_slot(struct own *s, int part, int slot, const real *sums, int6
                        int64_t stride) {
   const int64_t at = slot * s->inner;
   const int64_t links = s->places.earlier[slot * (s->inner + 1) + s->inner];
-  const int64_t count = links + s->places.pair_ends[slot] - first_pair(&s->places, slot);
+  const int64_t *first = s->places.first_pair + slot, count = links + first[1] - first[0];
   const struct rows rows = {sums, width, s->places.link_rows + at};
   const struct rows states = {s->state[part], SIZE, s->places.link_states + at};
   multiply_transposed(rows, width, states, SIZE, count, (struct sums){to, stride, NULL, 1},

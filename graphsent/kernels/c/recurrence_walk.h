@@ -101,7 +101,7 @@ void recurrence_backward(const struct walk *w) { IN_TEAM(backward_by, w); }
 void recurrence_sizes(struct walk *w, int backward) {
   struct own s;
   divide(&s, w, 0, w->num_threads, backward);
-  w->kept_size = numbers_in(&s.kept_arena);
-  w->workspace_size = numbers_in(&s.work_arena);
+  w->kept_size = s.kept_arena.used / sizeof(real);
+  w->workspace_size = s.work_arena.used / sizeof(real);
   w->places_size = s.place_arena.used / sizeof(int64_t);
 }

@@ -76,7 +76,7 @@ class Layout:
         if group == "BACKWARD" and any(
             share.sums is value and self.of_slot(share.term) for share in lowered.gradients.weights
         ):
-            rows = f"({rows} + s->places.pair_ends[COUNT - 1])"
+            rows = f"({rows} + s->places.first_pair[COUNT])"
         block = "s->edge_block" if value.domain == EDGE else "s->block"
         name = f"{'w' if lowered.starts else 'v'}{value.number}"
         self.array_of[value] = Array(f"s->{name}", group)
