@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
@@ -14,11 +13,6 @@ from graphsent.propagation.recurrence.expressions import Value
 
 MOST_THREADS = 256
 """Threads of a block, at most."""
-
-# Fields of the structure that kernels are given, besides arrays: see recurrence.h.
-_NUMBERS = ("num_starts", "num_leaves")
-_PLACES = ("nodes", "first_edge", "rows", "target", "out_first", "out")
-_ROWS = ("acc", "projected", "dprojected")
 
 
 class Program(NamedTuple):
@@ -86,28 +80,25 @@ def _fields(layout: Layout) -> tuple[str, dict[str, int]]:
     parts = recurrence.num_parts
     inputs, starts = len(recurrence.combine.widths), len(recurrence.start.widths)
     constants = len(recurrence.combine.constants) + len(recurrence.start.constants)
-    names = sorted({array.begin.removeprefix("s->") for array in layout.array_of.values()})
-    single: dict[str, Sequence[str]] = {  # by type
-        "int64_t": _NUMBERS,
-        "const int64_t *": _PLACES,
-        "real *": (*_ROWS, *(name for name in names if "[" not in name)),  # not in the states
-    }
-    several = {
-        "int64_t": {"input_strides": inputs},
-        "const int64_t *": {"input_rows": inputs},
-        "const real *": {
-            "inputs": inputs,
-            "start_inputs": starts,
-            "constants": max(constants, 1),
-            "dresults": parts,
-        },
-        "real *": {"state": parts, "dstate": parts, "dinputs": inputs, "dstart_inputs": starts},
-    }
+    begins = {array.begin for array in layout.array_of.values() if array.group != "STATE"}
+    arrays = sorted(begin.removeprefix("s->") for begin in begins)
+    listed = [  # besides arrays, see recurrence.h
+        ("int64_t", ("num_starts", "num_leaves"), None),
+        ("const int64_t *", ("nodes", "first_edge", "rows", "target", "out_first", "out"), None),
+        ("real *", ("acc", "projected", "dprojected", *arrays), None),
+        ("int64_t", ("input_strides",), inputs),
+        ("const int64_t *", ("input_rows",), inputs),
+        ("const real *", ("inputs",), inputs),
+        ("const real *", ("start_inputs",), starts),
+        ("const real *", ("constants",), max(constants, 1)),
+        ("const real *", ("dresults",), parts),
+        ("real *", ("state", "dstate"), parts),
+        ("real *", ("dinputs",), inputs),
+        ("real *", ("dstart_inputs",), starts),
+    ]
     text, fields = "", dict[str, int]()
-    for kind, each in single.items():
-        text += "".join(f"  {kind} {name};\n" for name in each)
-        fields |= dict.fromkeys(each, 1)
-    for kind, counts in several.items():
-        text += "".join(f"  {kind} {name}[{count}];\n" for name, count in counts.items())
-        fields |= counts
+    for kind, some, count in listed:
+        size = f"[{count}]" if count else ""
+        text += "".join(f"  {kind} {name}{size};\n" for name in some)
+        fields |= dict.fromkeys(some, count or 1)
     return text, fields
