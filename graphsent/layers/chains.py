@@ -12,7 +12,7 @@ from torch import Tensor
 
 from graphsent.propagation.backends.c.library import generated_library
 from graphsent.propagation.backends.c.walk import run_compiled
-from graphsent.propagation.backends.plan import planned
+from graphsent.propagation.backends.plan import Found, planned
 from graphsent.propagation.recurrence.recurrence import Recurrence, given_states, trace
 from graphsent.propagation.schedule.schedule import Schedule
 from graphsent.propagation.schedule.slots import Slots
@@ -136,16 +136,9 @@ def chain_states(
     if start is None:  # one shared row of zeros, which is multiplied once
         start = [inputs.new_zeros(1, recurrence.size)] * recurrence.num_parts
         leaves = torch.zeros(chains.num_chains, dtype=torch.int64, device="cpu")
-    plan, tensors = planned(
-        recurrence,
-        generated_library(recurrence, inputs.dtype),
-        chains.schedule,
-        chains.slots,
-        start,
-        leaves,
-        (inputs,),
-        input_rows,
-        {str(number): weight for number, weight in enumerate(weights)},
-        recurrence.num_parts,
-    )
+    named = {str(number): weight for number, weight in enumerate(weights)}
+    library, num_parts = generated_library(recurrence, inputs.dtype), recurrence.num_parts
+    found = Found(recurrence, library, named, inputs.dtype)
+    graph = chains.schedule, chains.slots
+    plan, tensors = planned(found, *graph, start, leaves, (inputs,), input_rows, num_parts)
     return run_compiled(plan, tensors)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -14,34 +13,9 @@ from graphsent.kernels.library import is_plain
 from graphsent.propagation.autocast import autocast_enabled
 from graphsent.propagation.backends.c.library import TOO_LONG, generated_library
 from graphsent.propagation.backends.cuda.library import CudaLibrary, cuda_library
+from graphsent.propagation.backends.plan import Found
 from graphsent.propagation.recurrence.modules import parameters_of, recurrence_of
-from graphsent.propagation.recurrence.recurrence import Recurrence
 from graphsent.propagation.recurrence.symbols import leaves
-
-
-class Found(NamedTuple):
-    """A recurrence, ready to run.
-
-    Attributes:
-        recurrence: Traced from the cell.
-        library: Its compiled code, or why there is none.
-        parameters: Parameters and buffers by name.
-        dtype: Their dtype, in which compiled code computes.
-    """
-
-    recurrence: Recurrence
-    library: ctypes.CDLL | CudaLibrary | str
-    parameters: dict[str, Tensor]
-    dtype: torch.dtype
-
-    def linear(self) -> tuple[Tensor, Tensor] | None:
-        """Weight (width, in_feats) and bias (width,) of the projection if it is a linear map."""
-        if self.recurrence.projection is None:
-            return None
-        name, of_bias = self.recurrence.projection
-        weight = self.parameters[name]
-        bias = weight.new_zeros(len(weight)) if of_bias is None else self.parameters[of_bias]
-        return weight, bias
 
 
 def find_recurrence(

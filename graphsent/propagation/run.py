@@ -19,9 +19,9 @@ from graphsent.propagation.backends.c.walk import run_compiled
 from graphsent.propagation.backends.cuda.library import CudaLibrary
 from graphsent.propagation.backends.cuda.walk import run_on_gpu
 from graphsent.propagation.backends.levels import run_levels, run_traced
-from graphsent.propagation.backends.plan import Deferred, Plan, planned
+from graphsent.propagation.backends.plan import Deferred, Found, Plan, planned
 from graphsent.propagation.feats import IndexedFeat, first_of_run, take, with_zeros
-from graphsent.propagation.found import Found, find_recurrence
+from graphsent.propagation.found import find_recurrence
 from graphsent.propagation.linear import linear
 from graphsent.propagation.schedule.schedule import Schedule, to_device
 from graphsent.propagation.schedule.slots import Slots
@@ -224,17 +224,9 @@ class Run:
         inner, rows = x.inner, self._on_device(x.inner_rows)
         if self.inner_extra:
             inner, rows = x.every_inner(self.schedule.num_inner), None
+        inputs = (inner, *self.inner_extra)
         return planned(
-            traced.recurrence,
-            traced.library,
-            self.schedule,
-            self.slots,
-            starts,
-            leaf_rows,
-            (inner, *self.inner_extra),
-            rows,
-            traced.parameters,
-            num_results,
+            traced, self.schedule, self.slots, starts, leaf_rows, inputs, rows, num_results
         )
 
     def _on_device(self, index: np.ndarray | None) -> Tensor | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -13,6 +13,31 @@ from graphsent.propagation.recurrence.evaluation import hoisted_inputs
 from graphsent.propagation.recurrence.recurrence import Recurrence
 from graphsent.propagation.schedule.schedule import Schedule
 from graphsent.propagation.schedule.slots import Slots
+
+
+class Found(NamedTuple):
+    """A recurrence, ready to run.
+
+    Attributes:
+        recurrence: Traced from the cell.
+        library: Its compiled code, or why there is none.
+        parameters: Parameters and buffers by name.
+        dtype: Their dtype, in which compiled code computes.
+    """
+
+    recurrence: Recurrence
+    library: Any
+    parameters: dict[str, Tensor]
+    dtype: torch.dtype
+
+    def linear(self) -> tuple[Tensor, Tensor] | None:
+        """Weight (width, in_feats) and bias (width,) of the projection if it is a linear map."""
+        if self.recurrence.projection is None:
+            return None
+        name, of_bias = self.recurrence.projection
+        weight = self.parameters[name]
+        bias = weight.new_zeros(len(weight)) if of_bias is None else self.parameters[of_bias]
+        return weight, bias
 
 
 class Deferred(NamedTuple):
@@ -103,25 +128,24 @@ class Plan(NamedTuple):
 
 
 def planned(
-    recurrence: Recurrence,
-    library: Any,
+    found: Found,
     schedule: Schedule,
     slots: Slots | None,
     starts: Sequence[Tensor | Deferred],
     leaf_rows: Tensor | None,
     inputs: Sequence[Tensor],
     input_rows: Tensor | None,
-    parameters: Mapping[str, Tensor],
     num_results: int,
 ) -> tuple[Plan, list[Tensor]]:
     """The plan of a run and its tensors, in order.
 
     Args not described in :class:`Plan`:
+        found: The recurrence.
         starts: inputs of ``start``, (num_rows, width) each; the first may be deferred.
         inputs: of inner nodes, (num_inner, width), or (width,) for all of them.
         input_rows: (num_inner,) the row of each node, if nodes share rows.
-        parameters: parameters and buffers by name.
     """
+    recurrence, library, parameters, _ = found
     combine, starting = recurrence.combine, recurrence.start
     tensors, dtype = list(inputs), inputs[0].dtype
     constants = combine.tensors(parameters)
