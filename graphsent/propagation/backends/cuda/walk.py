@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
 from typing import Any
 
 import torch
@@ -88,11 +87,6 @@ class Walk:
                     rows = self.leaves if lowered.starts else self.inner
                     found[value] = self.empty(rows[value.domain][1], value.width)
         return found
-
-    @cached_property
-    def slot_rows(self) -> Tensor:
-        """(count, num_inner) the row of the state in each slot."""
-        return self.source.view(-1, self.layout.count).t().contiguous()
 
 
 class Pass:
@@ -176,16 +170,16 @@ class Pass:
 
     def factor(self, term: Term | int, first: int, last: int) -> Tensor:
         """Rows that are multiplied: those of a term, or a part of the states in all slots."""
-        walk = self.walk
+        walk, count = self.walk, self.layout.count
+        in_slots = walk.source[first * count : last * count]
         if isinstance(term, int):
-            rows = walk.source[first * self.layout.count : last * self.layout.count]
-            return walk.states[term].index_select(0, rows).view(last - first, -1)
+            return walk.states[term].index_select(0, in_slots).view(last - first, -1)
         value = term.rows
         if value.op == "state":
             part, slot = value.data
             if slot is None:
                 return walk.states[part][first:last]
-            return walk.states[part].index_select(0, walk.slot_rows[slot, first:last])
+            return walk.states[part].index_select(0, in_slots[slot::count])
         if value in self.arrays:
             return self.arrays[value][first:last]
         state = walk.states[self.layout.combine.direct[value]]  # stored there
