@@ -36,7 +36,7 @@ static inline int64_t first_row(const struct walk *w, int64_t level) {
   return w->level_ends[level] - w->num_leaves;
 }
 
-// The row of the state of the node with this ordinal.
+// The row of the state of the node with this ordinal, or of the zeros after the last one.
 static inline int64_t row_at(const struct walk *w, int64_t ordinal) {
   if (ordinal >= w->num_leaves) return w->num_starts + ordinal - w->num_leaves;
   return w->leaf_rows ? w->leaf_rows[ordinal] : ordinal;
