@@ -102,7 +102,7 @@ def test_slots_out_of_range(places):
 @pytest.mark.parametrize("places", [[0], [0, 1, 2]])
 def test_slots_of_other_edges(places):
     schedule = make_schedule(np.array([0, 1]), np.array([2, 2]), np.array([0, 0, 1]))
-    with pytest.raises(ValueError, match=r"expected one slot per edge, \(2,\)"):
+    with pytest.raises(ValueError, match="expected one slot per edge"):
         make_slots(schedule, 4, torch.tensor(places))
 
 

@@ -50,13 +50,10 @@ def make_slots(schedule: Schedule, count: int, edge_slots: Tensor | None = None)
     """
     if edge_slots is None:
         slot = schedule.mailbox_slots
-    elif edge_slots.shape == (schedule.num_edges,) and not edge_slots.is_floating_point():
-        slot = edge_slots.to("cpu", torch.int64).numpy()[schedule.edges.numpy()]
+    elif edge_slots.shape != (schedule.num_edges,) or edge_slots.is_floating_point():
+        raise ValueError("expected one slot per edge, an integer")
     else:
-        raise ValueError(
-            f"expected one slot per edge, ({schedule.num_edges},) and integer dtype, got "
-            f"{tuple(edge_slots.shape)} and {edge_slots.dtype}"
-        )
+        slot = edge_slots.to("cpu", torch.int64).numpy()[schedule.edges.numpy()]
     index = (schedule.target.numpy() - schedule.num_leaves) * count + slot
     exist = slot.min(initial=0) >= 0 and slot.max(initial=0) < count
     if not exist or np.bincount(index).max(initial=0) > 1:
