@@ -1,4 +1,4 @@
-"""Numbers in decimal notation, rounded numbers, and what counts as an integer."""
+"""Numbers in decimal notation, rounded numbers, what counts as an integer, and sizes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from numbers import Integral
 from typing import Any
 
-__all__ = ["decimal", "is_integer", "rounded"]
+__all__ = ["check_sizes", "decimal", "is_integer", "rounded"]
 
 # Python's float reads more: 1_000, digits of other scripts.
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
@@ -37,3 +37,12 @@ def rounded(value: float, places: int) -> str:
 def is_integer(value: Any) -> bool:
     """Whether a value is an integer of Python or NumPy; a bool is none."""
     return isinstance(value, Integral) and type(value) is not bool
+
+
+def check_sizes(error: type[Exception], **sizes: int) -> None:
+    """Raises an error unless every size is an integer of at least 1."""
+    for name, size in sizes.items():
+        if not is_integer(size):
+            raise error(f"expected {name} to be an integer, got {size!r}")
+        if size < 1:
+            raise error(f"expected {name} of at least 1, got {size}")

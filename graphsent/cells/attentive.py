@@ -8,12 +8,13 @@ import torch
 from torch import Tensor, nn
 
 from graphsent._dgl import dgl
+from graphsent._names import check_choice
+from graphsent._numbers import check_sizes
 from graphsent.cells.base import State, TreeCell
 from graphsent.cells.errors import CellError
 from graphsent.cells.initialization import uniform_
 from graphsent.cells.treegru import PooledTreeGRU
 from graphsent.cells.treelstm import PooledTreeLSTM, lstm_state
-from graphsent.cells.validation import check_choice, check_size
 from graphsent.propagation.feats import IndexedFeat
 
 _QUERY = "query"
@@ -35,8 +36,7 @@ class ChildAttention(nn.Module):
 
     def __init__(self, hidden_feats: int, attention_feats: int, *, static: bool) -> None:
         super().__init__()
-        check_size("hidden_feats", hidden_feats)
-        check_size("attention_feats", attention_feats)
+        check_sizes(CellError, hidden_feats=hidden_feats, attention_feats=attention_feats)
         self.hidden_feats = hidden_feats
         self.attention_feats = attention_feats
         self.W_c = nn.Linear(hidden_feats, hidden_feats, bias=False)
@@ -99,7 +99,7 @@ class AttentiveCell(TreeCell):
 
     def add_attention(self, attention: str, attention_feats: int | None) -> None:
         """Adds the attention module; to be called before ``reset_parameters``."""
-        check_choice("attention", attention, ("static", "dynamic"))
+        check_choice("attention", attention, ("static", "dynamic"), CellError)
         size = self.hidden_feats if attention_feats is None else attention_feats
         self.attention = ChildAttention(self.hidden_feats, size, static=attention == "static")
         if attention == "dynamic":
@@ -246,7 +246,7 @@ class AttentiveTreeLSTM(AttentiveCell, PooledTreeLSTM):
         forget_bias: float = 0.0,
     ) -> None:
         super().__init__(in_feats, hidden_feats, gate_output=gate_output, forget_bias=forget_bias)
-        check_choice("memory", memory, ("per_child", "attended", "both"))
+        check_choice("memory", memory, ("per_child", "attended", "both"), CellError)
         self.memory = memory
         self.add_attention(attention, attention_feats)
         self.reset_parameters()

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from graphsent._dgl import dgl
+from graphsent._numbers import check_sizes
 from graphsent.cells.errors import CellError
 from graphsent.cells.module import CellModule
 from graphsent.cells.validation import (
@@ -19,7 +20,6 @@ from graphsent.cells.validation import (
     check_graph,
     check_names,
     check_signature,
-    check_size,
     check_state,
     extra_of,
     failure,
@@ -106,8 +106,7 @@ class TreeCell(CellModule):
 
     def __init__(self, in_feats: int, hidden_feats: int) -> None:
         super().__init__()
-        check_size("in_feats", in_feats)
-        check_size("hidden_feats", hidden_feats)
+        check_sizes(CellError, in_feats=in_feats, hidden_feats=hidden_feats)
         self.in_feats = in_feats
         self.hidden_feats = hidden_feats
 

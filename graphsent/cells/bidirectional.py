@@ -8,13 +8,14 @@ import torch
 from torch import Tensor, nn
 
 from graphsent._dgl import dgl
+from graphsent._names import check_choice
 from graphsent.cells.base import State
+from graphsent.cells.errors import CellError
 from graphsent.cells.initialization import glorot_
 from graphsent.cells.lexicalized import LexicalizedTreeLSTM
 from graphsent.cells.module import CellModule
 from graphsent.cells.slots import CHILD_INDEX, edge_slots
 from graphsent.cells.topdown import TopDownTreeLSTM
-from graphsent.cells.validation import check_choice
 from graphsent.graphs.batching import reverse
 from graphsent.propagation.feats import IndexedFeat
 
@@ -70,7 +71,7 @@ class BiTreeLSTM(CellModule):
         td_root: str = "zero",
     ) -> None:
         super().__init__()
-        check_choice("td_root", td_root, ("zero", "bu_root"))
+        check_choice("td_root", td_root, ("zero", "bu_root"), CellError)
         self.in_feats, self.hidden_feats = in_feats, hidden_feats
         self.td_root = td_root
         self.bottom_up = LexicalizedTreeLSTM(

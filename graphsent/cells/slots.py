@@ -10,9 +10,10 @@ from torch import Tensor
 from torch.nn import functional
 
 from graphsent._dgl import dgl
+from graphsent._numbers import check_sizes
 from graphsent.cells.base import State, TreeCell
 from graphsent.cells.errors import CellError
-from graphsent.cells.validation import check_size, describe_node
+from graphsent.cells.validation import describe_node
 from graphsent.errors import GraphsentWarning
 from graphsent.propagation.schedule.schedule import Schedule, schedule_of
 from graphsent.propagation.schedule.slots import Slots, slots_of
@@ -44,7 +45,7 @@ class SlottedCell(TreeCell):
 
     def __init__(self, in_feats: int, hidden_feats: int, num_slots: int) -> None:
         super().__init__(in_feats, hidden_feats)
-        check_size("the number of children", num_slots)
+        check_sizes(CellError, num_children=num_slots)
         self.num_slots = self.max_degree = num_slots
 
     def arrange(self, messages: State, slots: Tensor | None = None) -> State:

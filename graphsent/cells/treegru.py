@@ -5,9 +5,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from graphsent._names import check_choice
 from graphsent.cells.base import State, TreeCell
+from graphsent.cells.errors import CellError
 from graphsent.cells.initialization import uniform_
-from graphsent.cells.validation import check_choice
 
 
 class PooledTreeGRU(TreeCell):
@@ -22,7 +23,7 @@ class PooledTreeGRU(TreeCell):
 
     def __init__(self, in_feats: int, hidden_feats: int, *, reset: str) -> None:
         super().__init__(in_feats, hidden_feats)
-        check_choice("reset", reset, ("per_child", "literal"))
+        check_choice("reset", reset, ("per_child", "literal"), CellError)
         self.reset = reset
         self.W = nn.Linear(in_feats, 3 * hidden_feats)
         self.U_r = nn.Linear(hidden_feats, hidden_feats, bias=False)

@@ -7,10 +7,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from graphsent._names import check_choice
 from graphsent.cells.base import State, TreeCell
+from graphsent.cells.errors import CellError
 from graphsent.cells.initialization import uniform_
 from graphsent.cells.slots import SlottedCell
-from graphsent.cells.validation import check_choice
 
 
 def lstm_state(
@@ -201,7 +202,7 @@ class NaryTreeLSTM(SlottedCell):
         forget_bias: float = 0.0,
     ) -> None:
         super().__init__(in_feats, hidden_feats, num_children)
-        check_choice("leaf", leaf, ("gated", "affine"))
+        check_choice("leaf", leaf, ("gated", "affine"), CellError)
         self.num_children = num_children
         self.leaf = leaf
         if leaf == "affine":

@@ -7,12 +7,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from graphsent._numbers import check_sizes
 from graphsent.cells.base import State
 from graphsent.cells.errors import CellError
 from graphsent.cells.initialization import uniform_
 from graphsent.cells.slots import SlottedCell
 from graphsent.cells.treelstm import lstm_state
-from graphsent.cells.validation import check_size
 
 KIND = "kind"
 
@@ -33,8 +33,7 @@ class GatedEncoder(nn.Module):
 
     def __init__(self, in_feats: int, hidden_feats: int) -> None:
         super().__init__()
-        check_size("in_feats", in_feats)
-        check_size("hidden_feats", hidden_feats)
+        check_sizes(CellError, in_feats=in_feats, hidden_feats=hidden_feats)
         self.W = nn.Linear(in_feats, 3 * hidden_feats)
         self.reset_parameters()
 
@@ -66,7 +65,7 @@ class GatedCompositor(nn.Module):
 
     def __init__(self, hidden_feats: int) -> None:
         super().__init__()
-        check_size("hidden_feats", hidden_feats)
+        check_sizes(CellError, hidden_feats=hidden_feats)
         self.W = nn.Linear(2 * hidden_feats, 3 * hidden_feats)
         self.reset_parameters()
 

@@ -10,7 +10,6 @@ import torch
 from torch import Tensor
 
 from graphsent._dgl import dgl
-from graphsent._numbers import is_integer
 from graphsent.cells.errors import CellError
 from graphsent.graphs.kinds import graph_problem
 from graphsent.propagation.autocast import autocast_enabled
@@ -22,14 +21,6 @@ TENSOR_ERRORS = (AttributeError, IndexError, RuntimeError, ValueError)
 """Errors of methods that take tensors, or a tuple of them, for something else."""
 LEAF, SLOT = "leaf", "slot"
 """Node data of all cells, and a message of some; no part of a state may have these names."""
-
-
-def check_size(name: str, size: int) -> None:
-    """Raises a CellError unless a size is an integer of at least 1."""
-    if not is_integer(size):
-        raise CellError(f"expected {name} to be an integer, got {size!r}")
-    if size < 1:
-        raise CellError(f"expected {name} to be at least 1, got {size}")
 
 
 def check_graph(graph: Any) -> None:
@@ -220,13 +211,6 @@ def _check_index(feat: IndexedFeat, schedule: Schedule) -> None:
             f"expected the index of feat from -1 (no row) to {len(feat.rows) - 1}, "
             f"got {low} to {high}"
         )
-
-
-def check_choice(name: str, value: str, valid: Sequence[str]) -> None:
-    """Raises a CellError, which lists the valid values, unless ``value`` is one of them."""
-    if value not in valid:
-        choices = ", ".join(repr(choice) for choice in valid)
-        raise CellError(f"unknown {name} {value!r}: expected one of {choices}")
 
 
 def describe_node(graph: dgl.DGLGraph, node: int) -> str:

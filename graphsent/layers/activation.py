@@ -8,8 +8,9 @@ import torch
 from torch import Tensor, nn
 
 from graphsent._names import check_choice
+from graphsent._numbers import check_sizes
 from graphsent.layers.errors import LayerError
-from graphsent.layers.lengths import check_batch, check_sizes, zero_beyond
+from graphsent.layers.lengths import check_batch, zero_beyond
 
 # All map zero to zero, so that masked steps stay zero.
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
@@ -54,7 +55,7 @@ class BiasActivation(nn.Module):
 
     def __init__(self, num_channels: int, activation: str = "tanh") -> None:
         super().__init__()
-        check_sizes(num_channels=num_channels)
+        check_sizes(LayerError, num_channels=num_channels)
         check_activation(activation)
         self.activation = activation
         self.bias = nn.Parameter(torch.empty(num_channels))

@@ -9,10 +9,11 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from graphsent._names import check_choice
+from graphsent._numbers import check_sizes
 from graphsent.layers.activation import ACTIVATIONS, check_activation
 from graphsent.layers.correlation import METHODS, correlate
 from graphsent.layers.errors import LayerError
-from graphsent.layers.lengths import check_batch, check_sizes, zero_beyond
+from graphsent.layers.lengths import check_batch, zero_beyond
 
 
 class _Conv1d(nn.Module):
@@ -31,7 +32,9 @@ class _Conv1d(nn.Module):
         method: str = "auto",
     ) -> None:
         super().__init__()
-        check_sizes(in_channels=in_channels, out_channels=out_channels, width=width, rows=rows)
+        check_sizes(
+            LayerError, in_channels=in_channels, out_channels=out_channels, width=width, rows=rows
+        )
         _check_rows(in_channels, out_channels, rows, fold)
         check_activation(activation)
         check_choice("method", method, METHODS, LayerError)

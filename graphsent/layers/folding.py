@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
+from graphsent._numbers import check_sizes
 from graphsent.layers.errors import LayerError
-from graphsent.layers.lengths import check_sizes
 
 
 class Folding(nn.Module):
@@ -38,7 +38,7 @@ class Folding(nn.Module):
 
     def __init__(self, num_maps: int = 1) -> None:
         super().__init__()
-        check_sizes(num_maps=num_maps)
+        check_sizes(LayerError, num_maps=num_maps)
         self.num_maps = num_maps
 
     def forward(self, x: Tensor) -> Tensor:

@@ -6,8 +6,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from graphsent._numbers import check_sizes
 from graphsent.layers.errors import LayerError
-from graphsent.layers.lengths import check_batch, check_lengths, check_sizes, time_mask, zero_beyond
+from graphsent.layers.lengths import check_batch, check_lengths, time_mask, zero_beyond
 from graphsent.layers.selection import select_largest
 
 Pooled = tuple[Tensor, Tensor] | tuple[Tensor, Tensor, Tensor]
@@ -93,7 +94,7 @@ class KMaxPooling(nn.Module):
 
     def __init__(self, k: int) -> None:
         super().__init__()
-        check_sizes(k=k)
+        check_sizes(LayerError, k=k)
         self.k = k
 
     def forward(self, x: Tensor, lengths: Tensor, *, return_positions: bool = False) -> Pooled:
@@ -148,7 +149,7 @@ class DynamicKMaxPooling(nn.Module):
 
     def __init__(self, k_top: int, layer: int, num_layers: int) -> None:
         super().__init__()
-        check_sizes(k_top=k_top, layer=layer, num_layers=num_layers)
+        check_sizes(LayerError, k_top=k_top, layer=layer, num_layers=num_layers)
         if layer > num_layers:
             raise LayerError(f"expected layer of at most num_layers = {num_layers}, got {layer}")
         self.k_top = k_top

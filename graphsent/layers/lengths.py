@@ -7,7 +7,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from graphsent._numbers import is_integer
 from graphsent.kernels.library import transformed
 from graphsent.layers.errors import LayerError
 
@@ -140,12 +139,3 @@ def check_packable() -> None:
             "sequences of different lengths do not run in transforms of torch.func (grad, vmap, "
             "jvp, ...): use torch.autograd, which also computes higher-order gradients"
         )
-
-
-def check_sizes(**sizes: int) -> None:
-    """Raises a LayerError unless every size is an integer of at least 1."""
-    for name, size in sizes.items():
-        if not is_integer(size):
-            raise LayerError(f"expected {name} to be an integer, got {size!r}")
-        if size < 1:
-            raise LayerError(f"expected {name} of at least 1, got {size}")

@@ -6,8 +6,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from graphsent._numbers import check_sizes
 from graphsent.layers.errors import LayerError
-from graphsent.layers.lengths import check_sizes
 
 
 class RelatednessHead(nn.Module):
@@ -40,7 +40,7 @@ class RelatednessHead(nn.Module):
 
     def __init__(self, in_feats: int, hidden_feats: int = 50, num_levels: int = 5) -> None:
         super().__init__()
-        check_sizes(in_feats=in_feats, hidden_feats=hidden_feats, num_levels=num_levels)
+        check_sizes(LayerError, in_feats=in_feats, hidden_feats=hidden_feats, num_levels=num_levels)
         self.W_x = nn.Linear(in_feats, hidden_feats)
         self.W_p = nn.Linear(in_feats, hidden_feats, bias=False)
         self.output = nn.Linear(hidden_feats, num_levels)

@@ -8,10 +8,11 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence
 
 from graphsent._names import check_choice
+from graphsent._numbers import check_sizes
 from graphsent.errors import ModelError
 from graphsent.layers.chains import Chains, make_chains
 from graphsent.layers.errors import LayerError
-from graphsent.layers.lengths import check_packable, check_sizes
+from graphsent.layers.lengths import check_packable
 from graphsent.layers.recurrent import GRU, LSTM
 from graphsent.propagation.untraced import untraced
 
@@ -64,7 +65,7 @@ class SequenceEncoder(nn.Module):
     ) -> None:
         super().__init__()
         check_choice("cell", cell, _CELLS, ModelError)
-        check_sizes(in_feats=in_feats, hidden_feats=hidden_feats)
+        check_sizes(LayerError, in_feats=in_feats, hidden_feats=hidden_feats)
         self.out_feats = 2 * hidden_feats if bidirectional else hidden_feats
         # torch's constructor takes no integers of NumPy.
         self.cell = _CELLS[cell](int(in_feats), int(hidden_feats), bidirectional=bidirectional)

@@ -7,6 +7,7 @@ arbitrary message, reduce and apply functions. ``docs/engine.md`` describes both
 
 from __future__ import annotations
 
+from graphsent._names import check_choice
 from graphsent.kernels.library import kernels_in_use
 from graphsent.propagation.errors import PropagationError
 from graphsent.propagation.topological.prop_nodes_topo import prop_nodes_topo
@@ -38,7 +39,5 @@ def resolve_engine(engine: str) -> str:
     Raises:
         PropagationError: If there is no engine of this name; the message lists the valid names.
     """
-    if engine not in ENGINES:
-        valid = ", ".join(repr(name) for name in ENGINES)
-        raise PropagationError(f"unknown engine {engine!r}: expected one of {valid}")
+    check_choice("engine", engine, ENGINES, PropagationError)
     return "levels" if engine == "auto" else engine

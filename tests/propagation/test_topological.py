@@ -133,6 +133,6 @@ def test_other_errors_pass():
 
 def test_engines():
     assert [resolve_engine(engine) for engine in ENGINES] == ["levels", "dgl", "levels"]
-    expected = "unknown engine 'fast': expected one of 'auto', 'dgl', 'levels'"
+    expected = "unknown engine 'fast': expected one of auto, dgl, levels"
     with pytest.raises(PropagationError, match=re.escape(expected)):
         resolve_engine("fast")
