@@ -138,6 +138,25 @@ def test_other_shapes(graph, reverse):
         check_same(graph, module, functions, reverse)
 
 
+def test_ids_have_the_type_of_those_of_the_graph():
+    """A graph takes no ids of another type, as in ``graph.in_degrees(nodes.nodes())``."""
+    graph = dgl.graph(([0, 0, 1], [2, 2, 2]), idtype=torch.int32)
+    graph.ndata["h"] = torch.zeros(3)
+    seen = []
+
+    def message(edges):
+        seen.extend(edges.edges())
+        return {"m": edges.src["h"]}
+
+    def apply(nodes):
+        seen.append(nodes.nodes())
+        return {"h": graph.in_degrees(nodes.nodes()).float()}
+
+    prop_nodes_topo(graph, message, fn.sum("m", "h"), apply_node_func=apply)
+    assert {ids.dtype for ids in seen} == {torch.int32}
+    assert graph.ndata["h"].tolist() == [0, 0, 3]
+
+
 def test_empty_graph():
     module = Functions()
     graph = with_data(dgl.graph(([], [])))
