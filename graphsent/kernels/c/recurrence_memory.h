@@ -35,17 +35,11 @@ struct own {
 
 // Chooses the number of nodes per block.
 static void choose_block(struct own *s) {
-  const struct walk *w = &s->walk;
-  int64_t largest = w->num_starts, degree = 0;
-  for (int64_t level = 0; level < w->num_levels; level++) {
-    largest = larger(largest, first_row(w, level + 1) - first_row(w, level));
+  const int64_t *edges = s->walk.first_edge;
+  s->block = s->edge_block = rows_in_cache(NUMBERS_A_NODE);
+  for (int64_t r = 0; edges && r < s->inner; r++) {
+    s->edge_block = larger(s->edge_block, edges[r + 1] - edges[r]);
   }
-  for (int64_t r = 0; w->first_edge && r < s->inner; r++) {
-    degree = larger(degree, w->first_edge[r + 1] - w->first_edge[r]);
-  }
-  s->block = rows_in_cache(NUMBERS_A_NODE);
-  s->edge_block = larger(s->block, degree);
-  s->block = smaller(s->block, largest);
 }
 
 static void take_projection(struct own *s, struct arena *kept, int backward) {
