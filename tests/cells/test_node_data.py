@@ -72,6 +72,15 @@ def test_node_data_have_the_dtype_of_the_features(dtype):
     assert found[0].dtype == dtype
 
 
+def test_names_may_be_lists():
+    graph, cell = tree(30, 3), Weighted(IN_FEATS, HIDDEN_FEATS)
+    cell.state_names, cell.input_names = ["h", "c"], ["x", "weight"]
+    graph.ndata["weight"] = torch.arange(graph.num_nodes())
+    feat = torch.randn(graph.num_nodes(), IN_FEATS)
+    found = [cell(graph, feat, return_cell=True, engine=engine) for engine in ("auto", "dgl")]
+    torch.testing.assert_close(*found)
+
+
 def test_nodes_that_share_features_have_node_data_of_their_own():
     graph, cell = tree(30, 3), Weighted(IN_FEATS, HIDDEN_FEATS)
     graph.ndata["weight"] = torch.linspace(0, 1, 30)
