@@ -416,6 +416,22 @@ def test_features_elsewhere_or_sparse(engine):
 
 
 @each_engine
+def test_index_of_features_that_does_not_fit(engine):
+    cell, index = cells.ChildSumTreeLSTM(3, 4), torch.arange(7)
+    expected = "expected the index of feat of shape (num_nodes,) = (7,) and int64 on the cpu, got "
+    for wrong, got in (
+        (index[:6], "(6,) and torch.int64 on the cpu"),
+        (index.int(), "(7,) and torch.int32 on the cpu"),
+        (index.to("meta"), "(7,) and torch.int64 on the meta"),
+    ):
+        with raises(expected + got):
+            cell(GRAPH, cells.IndexedFeat(FEAT, wrong), engine=engine)
+    for wrong, got in ((index - 2, "-2 to 4"), (index + 1, "1 to 7")):
+        with raises(f"expected the index of feat from -1 (no row) to 6, got {got}"):
+            cell(GRAPH, cells.IndexedFeat(FEAT, wrong), engine=engine)
+
+
+@each_engine
 def test_initial_states_of_another_kind(engine):
     cell, state = cells.ChildSumTreeLSTM(3, 4), torch.zeros(7, 4)
     with raises("expected initial_state to be (h, c), got a dict"):
