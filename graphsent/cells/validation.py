@@ -217,7 +217,7 @@ def describe_node(graph: dgl.DGLGraph, node: int) -> str:
     """Names a node by its ID and, in a batch, by its graph and its ID in that graph."""
     if graph.batch_size == 1:
         return f"node {node}"
-    ends = torch.cumsum(graph.batch_num_nodes(), 0)
-    member = int(torch.searchsorted(ends, node, right=True))
-    offset = int(ends[member - 1]) if member else 0
+    sizes = graph.batch_num_nodes()
+    member = int((torch.cumsum(sizes, 0) <= node).sum())
+    offset = int(sizes[:member].sum())
     return f"node {node} (node {node - offset} of graph {member} in the batch)"

@@ -166,12 +166,15 @@ def test_too_many_children(kind, slots):
     ):
         kind(3, 4)(graph, torch.randn(4, 3))
     pair = PAIR.graph(slots=slots)
-    batch = dgl.batch([pair, pair, graph])
-    with raises(
-        f"{name} takes at most 2 children, got 3 at node 6 (node 0 of graph 2 in the batch)"
+    for members, place in (
+        ([pair, pair, graph], "node 6 (node 0 of graph 2 in the batch)"),
+        ([graph, pair], "node 0 (node 0 of graph 0 in the batch)"),
     ):
-        kind(3, 4)(batch, torch.randn(10, 3))
-    kind(3, 4, num_children=3)(batch, torch.randn(10, 3))
+        batch = dgl.batch(members)
+        feat = torch.randn(batch.num_nodes(), 3)
+        with raises(f"{name} takes at most 2 children, got 3 at {place}"):
+            kind(3, 4)(batch, feat)
+        kind(3, 4, num_children=3)(batch, feat)
 
 
 @pytest.mark.parametrize("kind", [cells.LexicalizedTreeLSTM, cells.BiTreeLSTM])
