@@ -76,7 +76,17 @@ def test_a_decorator_of_forward_is_not_marked():
 
 
 def test_nothing_of_it_is_imported_before(repository):
-    code = "import sys, graphsent.cells; print('torch._dynamo' in sys.modules)"
+    """Nor when a cell is traced, whose matrix is a function of parameters."""
+    code = """
+import sys, torch
+from torch.nn.utils.parametrizations import weight_norm
+from graphsent import dgl
+from graphsent.cells import ChildSumTreeLSTM
+cell = ChildSumTreeLSTM(2, 2)
+cell.U = weight_norm(cell.U)
+cell(dgl.graph(([0], [1])), torch.randn(2, 2))
+print('torch._dynamo' in sys.modules)
+"""
     done = subprocess.run(
         [sys.executable, "-c", code],
         env={**os.environ, "PYTHONPATH": str(repository)},

@@ -84,6 +84,10 @@ class _DynamicSizes(TorchDispatchMode):
         super().__init__()
         self.fixed, self.found = fixed, False
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False  # as all of the engine, see `untraced`: torch's way takes seconds to import
+
     def __torch_dispatch__(
         self, func: Any, types: Sequence[type], args: Any = (), kwargs: Any = None
     ) -> Any:
