@@ -11,7 +11,7 @@ from collections import deque
 from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import Enum
-from functools import partial, wraps
+from functools import partial, reduce, wraps
 from types import MappingProxyType, ModuleType, SimpleNamespace
 from typing import ClassVar
 
@@ -254,6 +254,7 @@ HOLDER.within.append(HOLDER)
 CALLING, STEPS = Calling(lambda h: FACTOR * h), Steps()
 FUNCTIONS = {"all": ({"scaled": Formula.scaled},)}
 FUNCTIONS["again"] = FUNCTIONS
+FAR = reduce(lambda within, _: SimpleNamespace(a=within), range(6), lambda h: FACTOR * h)
 CONTEXT: ContextVar[float] = ContextVar("factor", default=1.0)
 
 
@@ -333,6 +334,7 @@ CHANGES = {
     "function in a container": (lambda s, h: FUNCTIONS["all"][0]["scaled"](h), set_global),
     "function in an object": (lambda s, h: HOLDER.function(h), set_global),
     "object in objects that is called": (lambda s, h: HOLDER.within[0].part(h), set_global),
+    "function far within objects": (lambda s, h: FAR.a.a.a.a.a.a(h), set_global),
     "object that calls a function": (lambda s, h: CALLING(h), set_global),
     "method that another one calls": (lambda s, h: STEPS.first(h), set_global),
     "function in a partial": (lambda s, h: s.in_partial(h), set_global),
@@ -508,15 +510,6 @@ def test_an_object_that_is_a_key_of_itself():
     assert_same(cell)
     cell.node.links[cell.node] = 3.0
     assert_same(cell)
-
-
-def test_parameters_of_a_module_that_is_not_of_the_cell():
-    """They are not watched: what computes with them is not traced."""
-    cell = type("Mine", (Cell,), {"of": lambda self, h: h})()
-    cell.others = [nn.Linear(2, 2)]
-    traced = recurrence_of(cell, torch.float64)
-    cell.others[0].weight = nn.Parameter(torch.ones(2, 2))
-    assert recurrence_of(cell, torch.float64) is traced
 
 
 @needs_compiler

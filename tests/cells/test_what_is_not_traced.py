@@ -344,6 +344,15 @@ def test_random_numbers_of_a_generator(generator, drawn):
     assert not torch.equal(cell(graph, feat), cell(graph, feat))
 
 
+@pytest.mark.parametrize("generator", [random.Random(0), np.random.default_rng(0)])
+def test_random_numbers_of_a_function_that_is_an_attribute(generator):
+    cell = type("Mine", (Cell,), {"of": lambda self, h: h * self.draw()})()
+    cell.draw = generator.random
+    graph, feat = tree(20, 3), torch.randn(20, 3, dtype=torch.float64)
+    assert "random" in cell.explain(graph).reason
+    assert not torch.equal(cell(graph, feat), cell(graph, feat))
+
+
 def test_a_list_that_grows_with_every_call():
     def of(self, h):
         self.seen.append(h)
@@ -575,8 +584,7 @@ TOO_MUCH = {
     "parts far within": [[[[[[everything()]]]]]],
     "objects": pairs(12),
     "large array": np.zeros(1_500_000),
-    "long list": [[number] for number in range(6000)],
-    "functions": [lambda h: h for _ in range(1100)],
+    "long list": [[number] for number in range(12_000)],
 }
 
 

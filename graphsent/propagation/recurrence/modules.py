@@ -19,11 +19,8 @@ from graphsent.propagation.recurrence.recurrence import Recurrence, linear_map, 
 from graphsent.propagation.recurrence.surroundings import (
     TooManyParts,
     Variable,
-    containers,
-    fact,
-    facts_of,
-    restore,
-    variables_read,
+    Walk,
+    surroundings_of,
 )
 from graphsent.propagation.recurrence.symbols import Untraceable
 from graphsent.propagation.recurrence.tracing import DRAWS, like_of
@@ -51,12 +48,15 @@ _known: weakref.WeakKeyDictionary[nn.Module, dict[bool, _Cached]] = weakref.Weak
 every step."""
 
 
+_Signature = tuple[torch.dtype, Sequence[int], int | None]
+"""Arguments of :func:`recurrence_of` after the cell."""
+
+
 class _Cached(NamedTuple):
     """The recurrence of a cell, the facts that it depends on, and all its sources so far."""
 
     facts: list[Any]
     variables: list[Variable]
-    outside: list[Any]
     recurrence: Recurrence | str
     sources: set[str]
 
@@ -80,22 +80,20 @@ def recurrence_of(
     if known is not None and known.recurrence in (_CHANGES, _TOO_MANY):  # for good
         return known.recurrence
     try:
-        facts = [*_facts(cell), signature]
-        if known is None or known.facts != facts or known.outside != facts_of(known.variables):
-            variables, names = variables_read(cell)
-            outside = facts_of(variables)
+        if known is None or known.facts != _facts(cell, signature, known.variables):
+            variables, names, containers = surroundings_of(cell)
+            facts = _facts(cell, signature, variables)
             asked = sorted(names & _NOT_SEEN.keys())
             traced: Recurrence | str
-            traced = _NOT_SEEN[asked[0]] if asked else _traced(cell, variables, signature)
-            changed = [*_facts(cell), signature] != facts or facts_of(variables) != outside
-            if changed and not isinstance(traced, str):
+            traced = _NOT_SEEN[asked[0]] if asked else _traced(cell, containers, signature)
+            if not isinstance(traced, str) and _facts(cell, signature, variables) != facts:
                 traced = _CHANGES
             sources = next((each.sources for each in modes.values()), set())
             if not isinstance(traced, str):
                 traced.sources = sources
-            known = modes[cell.training] = _Cached(facts, variables, outside, traced, sources)
+            known = modes[cell.training] = _Cached(facts, variables, traced, sources)
     except (TooManyParts, RecursionError):
-        known = modes[cell.training] = _Cached([], [], [], _TOO_MANY, set())
+        known = modes[cell.training] = _Cached([], [], _TOO_MANY, set())
     return known.recurrence
 
 
@@ -115,57 +113,46 @@ def parameters_of(cell: nn.Module) -> dict[str, Tensor]:
     }
 
 
-def _facts(cell: Any) -> list[Any]:
+def _facts(cell: Any, signature: _Signature, variables: Sequence[Variable]) -> list[Any]:
     """What the functions of a cell may depend on, except the values of its parameters."""
-    kind = type(cell)
-    facts = [any(_HOOKS_OF_ALL_MODULES), kind.project, kind.start, kind.combine]
+    kind, modules = type(cell), list(cell.named_modules(remove_duplicate=False))
+    walk = Walk(module for _, module in modules)
+    facts = [any(_HOOKS_OF_ALL_MODULES), signature, kind.project, kind.start, kind.combine]
     given = [*parameters_of(cell).values()]
     facts.append(given[0].device if given else None)  # where a trace makes constants
     tensors = [*map(id, given)]
     if len(set(tensors)) < len(tensors):
         facts.append([tensors.index(tensor) for tensor in tensors])
     facts.append(torch.get_default_dtype())
-    for path, module in cell.named_modules(remove_duplicate=False):
+    for path, module in modules:
         facts += [path, type(module)]
         for name, value in vars(module).items():
             if name in _HOOKS:
                 facts.append(len(value))
             elif name not in _OF_MODULES or name == "training":
-                facts += [name, fact(value)]
+                facts += [name, walk.fact(value)]
         for tensors in (module._parameters, module._buffers):  # not in `vars` if it is a jit.trace
             facts += [(n, None if t is None else (t.shape, t.dtype)) for n, t in tensors.items()]
-    return facts
+    return facts + [walk.fact(variable()) for variable in variables]
 
 
-_Signature = tuple[torch.dtype, Sequence[int], int | None]
-"""Arguments of :func:`recurrence_of` after the cell."""
-
-
-def _traced(
-    cell: nn.Module, variables: Sequence[Variable], signature: _Signature
-) -> Recurrence | str:
-    modules = list(cell.modules())
-    if any(map(has_hooks, modules)):
+def _traced(cell: nn.Module, containers: Sequence[Any], signature: _Signature) -> Recurrence | str:
+    if any(map(has_hooks, cell.modules())):
         return "modules have hooks"
-    read = [*map(vars, modules), *(variable() for variable in variables)]
     before = _random_states()
-    recurrence, draws = _traced_once(cell, read, signature)
+    recurrence, draws = _traced_once(cell, containers, signature)
     if draws or recurrence == _CHANGES:  # it may have been another thread
-        recurrence, draws = _traced_once(cell, read, signature)
+        recurrence, draws = _traced_once(cell, containers, signature)
     if draws:
         _set_random_states(before)
     return recurrence
 
 
 def _traced_once(
-    cell: nn.Module, read: Sequence[Any], signature: _Signature
+    cell: nn.Module, containers: Sequence[Any], signature: _Signature
 ) -> tuple[Recurrence | str, bool]:
     """The recurrence, or why there is none, and whether random numbers were drawn meanwhile."""
-    before = [
-        (each, dict(each) if isinstance(each, dict) else list(each))
-        for value in read
-        for each in containers(value)
-    ]
+    before = [(each, dict(each) if isinstance(each, dict) else list(each)) for each in containers]
     recurrence: Recurrence | str
     drawn_before = _random_states()
     cache = parametrize._cache  # weights that are computed here have no gradients
@@ -181,12 +168,29 @@ def _traced_once(
     except Exception as error:  # of other libraries, which expect tensors
         recurrence = f"it cannot be traced: {type(error).__name__}: {error}"
     finally:
-        changed = [restore(*pair) for pair in before]
-        restore(cache, cached)
+        changed = [_restore(*pair) for pair in before]
+        _restore(cache, cached)
     draws = _random_states() != drawn_before
     if draws and not isinstance(recurrence, str):
         recurrence = DRAWS
     return (_CHANGES if any(changed) else recurrence), draws
+
+
+def _restore(container: Any, before: Any) -> bool:
+    """Restores the values in a container, from a copy; returns whether they had changed."""
+    if isinstance(container, dict):  # only what differs: other threads may use it
+        missing = object()
+        added = container.keys() - before.keys()
+        changed = [n for n, old in before.items() if container.get(n, missing) is not old]
+        container.update({name: before[name] for name in changed})
+        for name in added:
+            del container[name]
+        return bool(changed or added)
+    if [*map(id, container)] == [*map(id, before)]:
+        return False
+    container.clear()
+    (container.update if isinstance(container, set) else container.extend)(before)
+    return True
 
 
 def _random_states() -> tuple[Any, ...]:

@@ -2,61 +2,51 @@
 
 from __future__ import annotations
 
-import builtins
 import ctypes
+import pickle
 import random
 import sys
 import weakref
 from array import array
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextvars import ContextVar
 from dis import get_instructions
 from functools import partial
-from itertools import chain
 from logging import Logger
 from types import (
     BuiltinFunctionType,
     CellType,
-    ClassMethodDescriptorType,
     CodeType,
     FunctionType,
-    GetSetDescriptorType,
     MappingProxyType,
     MemberDescriptorType,
-    MethodDescriptorType,
     MethodType,
     ModuleType,
 )
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
-_CONTAINERS = (list, tuple, set, frozenset, deque, dict)
-_MANY = (*_CONTAINERS, array, bytearray)
-_OF_CELLS, _CALLED = ("project", "start", "combine"), ("forward", "__call__")
-_OF_NEW = ("__init__", "__new__")
-_OF_BYTES = (memoryview, ctypes._SimpleCData, ctypes.Array, ctypes.Structure)
-_TENSORS = ("_parameters", "_buffers")
-_LONG = 1000
-"""Of longer lists and dictionaries, only the length is watched."""
-_LEVELS = 5
-_OPAQUE = (*_PLAIN, type)
-_BUILTINS = vars(builtins)  # which every module refers to
-_WRAPPED = ("__func__", "__wrapped__", "fget", "func")
-_MOST = 5000
-"""With more parts than this, a value cannot be watched: it would take 10 ms of each call."""
-_METHODS = (
-    *(FunctionType, staticmethod, classmethod, property),
-    *(BuiltinFunctionType, ClassMethodDescriptorType, GetSetDescriptorType, MethodDescriptorType),
+_MUTABLE = (list, set, deque, dict)
+_CONTAINERS = (*_MUTABLE, tuple, frozenset)
+_OF_BYTES = (
+    *(array, bytearray, memoryview),
+    *(ctypes._SimpleCData, ctypes.Array, ctypes.Structure),  # as in multiprocessing.Value
 )
-"""What is watched as far as it is called, and what is written in C."""
-_LIBRARIES = ("builtins", "collections", "dgl", "torch", "numpy", __name__.partition(".")[0])
-_BYTES = 2048
+_GENERATORS = (random.Random, np.random.Generator, np.random.RandomState)
+_LEAVES = (Tensor, ModuleType, Logger, CodeType)
+"""Nothing that they refer to is compared; of modules, the variables that a function reads are."""
+_LONG = 1000
+"""Of longer lists and dictionaries, only the length is compared."""
+_MOST = 10_000
+"""With more names and values than this, nothing is watched: it would take 10 ms of each call."""
+_BYTES = 1024
 """As long as a part takes so many bytes of an array."""
+_LIBRARIES = ("builtins", "collections", "dgl", "torch", "numpy", __name__.partition(".")[0])
 Variable = Callable[[], Any]
 """A variable outside the cell, as a function that returns its current value."""
 
@@ -80,311 +70,198 @@ class _Same:
         return isinstance(other, _Same) and value is not None and value is other.value()
 
 
-class _Walked:
-    """The parts of a value that have been looked at, and how many more may be."""
+class Walk:
+    """A walk through values and all that they contain, each of which it enters once.
 
-    def __init__(self) -> None:
+    Args:
+        known: Values that it does not enter.
+    """
+
+    def __init__(self, known: Iterable[Any] = ()) -> None:
         self.left = _MOST
-        self.seen: dict[int, Any] = {}  # keeps them alive: identities are not used again
+        self.seen = {id(value): value for value in known}  # alive: identities are not used again
 
-    def take(self, count: int) -> None:
+    def _take(self, count: int) -> None:
         self.left -= count
         if self.left < 0:
             raise TooManyParts
 
-    def is_new(self, value: Any) -> bool:
-        """Whether a part is met for the first time: parts may refer to each other."""
+    def _is_new(self, value: Any) -> bool:
         known = len(self.seen)
         self.seen[id(value)] = value
         return len(self.seen) > known
 
+    def fact(self, value: Any) -> Any:
+        """A fingerprint of a value, which differs once it, or what it contains, has changed.
 
-def fact(value: Any, walked: _Walked | None = None) -> Any:
-    """A fingerprint of a value, which differs once the value, or what it contains, has changed.
+        Raises:
+            TooManyParts: It contains too much.
+            RecursionError: It is nested too deeply.
+        """
+        if isinstance(value, _PLAIN):
+            return value
+        if isinstance(value, _LEAVES):
+            return _Same(value)
+        if isinstance(value, np.ndarray):
+            self._take(value.nbytes // _BYTES)
+            return value.dtype, value.shape, value.tobytes()
+        if isinstance(value, _OF_BYTES):
+            self._take(memoryview(value).nbytes // _BYTES)
+            return bytes(value)
+        if type(value) in _GENERATORS:
+            return pickle.dumps(value)
+        if isinstance(value, torch.Generator):
+            return value.get_state().numpy().tobytes()
+        if not self._is_new(value):
+            return _Same(value)
+        if isinstance(value, _CONTAINERS) and len(value) > _LONG:
+            return _Same(value), len(value)
+        parts = _inside(value)
+        self._take(len(parts))
+        by_parts = isinstance(value, (*_CONTAINERS, CellType))
+        facts = [part if isinstance(part, _PLAIN) else self.fact(part) for part in parts]
+        return type(value) if by_parts else _Same(value), facts
 
-    If it is contained in another value, ``walked`` are the parts of that.
+    def everything(self, values: Iterable[Any]) -> Iterator[Any]:
+        """The values and all that they contain, except plain ones and those already met.
 
-    Raises:
-        TooManyParts: It contains too much.
-        RecursionError: It is nested too deeply.
-    """
-    if isinstance(value, _PLAIN):
-        return value
-    walked = walked or _Walked()
-    if isinstance(value, _MANY) and len(value) > _LONG:
-        return _Same(value), len(value)
-    if isinstance(value, np.ndarray):
-        walked.take(value.nbytes // _BYTES)
-        return value.dtype, value.shape, value.tobytes()
-    if isinstance(value, _OF_BYTES):  # also in multiprocessing.Value
-        return bytes(value)
-    if isinstance(value, random.Random):
-        return value.getstate()
-    if isinstance(value, np.random.Generator):
-        return fact(value.bit_generator.state, walked)
-    if isinstance(value, np.random.RandomState):
-        return fact(value.get_state(legacy=False), walked)
-    if isinstance(value, torch.Generator):
-        return bytes(value.get_state().tolist())
-    if _is_leaf(value) or not walked.is_new(value):
-        return _Same(value)
-    if isinstance(value, _MANY):
-        walked.take(len(value))
-        parts = [*value, *value.values()] if isinstance(value, dict) else value
-        return type(value), *[fact(part, walked) for part in parts]
-    referred = _referred(value)
-    if referred:
-        return fact(referred, walked)
-    held = _held(value)
-    walked.take(len(held))
-    return _Same(value), *[(name, fact(part, walked)) for name, part in held.items()]
-
-
-def _is_leaf(value: Any) -> bool:
-    """Whether nothing that a value refers to is watched: tensors, modules of libraries, loggers."""
-    if isinstance(value, ModuleType):
-        return _is_fixed(vars(value).get("__name__"))
-    return type(value) is Logger or value is _BUILTINS or isinstance(value, Tensor)
+        Raises:
+            TooManyParts: There are too many.
+        """
+        waiting = [*values]
+        while waiting:
+            value = waiting.pop()
+            if self._is_new(value):
+                parts = _inside(value)
+                self._take(1 if parts else 0)
+                waiting += [part for part in parts if not isinstance(part, _PLAIN)]
+                yield value
 
 
-def _referred(value: Any) -> list[Any]:
-    """What a value refers to other than as its attributes."""
-    if isinstance(value, MappingProxyType):
-        return [{**value}]
-    if isinstance(value, weakref.ref):
-        return [value()]
-    if isinstance(value, ContextVar):
-        return [value.get(None)]
-    if isinstance(value, MethodType):
-        return [value.__func__, value.__self__]
-    return [value.func, value.args, value.keywords] if isinstance(value, partial) else []
+def _inside(value: Any) -> Sequence[Any]:
+    """What a value contains or refers to, other than as a variable that a function reads."""
+    if isinstance(value, dict):
+        return [*value, *value.values()]
+    if isinstance(value, _CONTAINERS):
+        return [*value]
+    if isinstance(value, _LEAVES):
+        return ()
+    if isinstance(value, (type, FunctionType)) and _is_fixed(value.__module__):
+        return ()
+    if isinstance(value, FunctionType):  # whose code may be replaced, as by IPython's autoreload
+        default = value.__defaults__, value.__kwdefaults__
+        parts = [value.__code__, *default, value.__closure__, vars(value)]
+        return [part for part in parts if part]
+    return next((_INSIDE[kind] for kind in type(value).__mro__ if kind in _INSIDE), _held)(value)
 
 
-def _held(value: Any) -> dict[str, Any]:
-    """The attributes of an object and its classes, by name, except methods."""
-    is_class = isinstance(value, type)
-    own = _own(value)
-    if isinstance(value, nn.Module):  # a tensor that is not of the cell is not traced
-        own = {name: part for name, part in vars(value).items() if name not in _TENSORS}
-    held: dict[str, Any] = {}
-    for kind in reversed((*(value.__mro__ if is_class else ()), *type(value).__mro__)):
-        if not _is_of_library(kind.__module__):
-            for name, part in vars(kind).items():
-                if not (isinstance(part, _METHODS) or name.startswith("__")):
-                    slot = isinstance(part, MemberDescriptorType)
-                    held[name] = getattr(value, name, None) if slot else part
-    return {**held, **own} if isinstance(own, dict) else held
-
-
-def _own(value: Any) -> Any:
-    """The ``__dict__`` of an object; None if it has none."""
+def _content(cell: CellType) -> list[Any]:
+    """The value of a variable of a closure."""
     try:
-        return getattr(value, "__dict__", None)
+        return [cell.cell_contents]
+    except ValueError:  # it has not been set
+        return []
+
+
+def _held(value: Any) -> list[dict[str, Any]]:
+    """The attributes of an object, and those of its class and bases except methods, by name."""
+    try:
+        own = getattr(value, "__dict__", None)
     except Exception:  # from its __getattr__, as in parts of pydantic's models
-        return None
+        own = None
+    held: dict[str, Any] = {}
+    of_class = value.__mro__ if isinstance(value, type) else ()
+    for kind in reversed((*of_class, *type(value).__mro__)):
+        if not _is_fixed(kind.__module__):
+            for name, part in vars(kind).items():
+                if isinstance(part, MemberDescriptorType):
+                    held[name] = getattr(value, name, None)
+                elif not (name.startswith("__") or hasattr(type(part), "__get__")):
+                    held[name] = part
+    return [part for part in (own, held) if part and isinstance(part, dict)]
 
 
-def containers(value: Any) -> list[Any]:
-    """The lists, dictionaries and so on in a value, and the attributes of objects in it.
+_INSIDE: dict[type, Callable[[Any], Sequence[Any]]] = {
+    MethodType: lambda method: (method.__func__, method.__self__),
+    BuiltinFunctionType: lambda method: (method.__self__,),
+    staticmethod: lambda method: (method.__func__,),
+    classmethod: lambda method: (method.__func__,),
+    property: lambda method: (method.fget,),
+    partial: lambda function: (function.func, function.args, function.keywords),
+    CellType: _content,
+    ContextVar: lambda variable: (variable.get(None),),
+    weakref.ref: lambda reference: (reference(),),
+    MappingProxyType: lambda view: ({**view},),
+}
 
-    Those in up to five levels. Of what has no such container, its parts are in a new list.
 
-    Raises:
-        TooManyParts: There are too many.
+class Surroundings(NamedTuple):
+    """What a cell reads.
+
+    Attributes:
+        variables: Variables outside the cell.
+        names: All names in its code.
+        containers: The lists, dictionaries and so on in its attributes and in these variables.
     """
-    found: dict[int, Any] = {}
-    parts, walked = [value], _Walked()
-    for _ in range(_LEVELS):
-        inner: list[Any] = []
-        for part in parts:
-            each = part if isinstance(part, _CONTAINERS) else _referred(part) or _own(part)
-            if not isinstance(each, _CONTAINERS):  # with slots, or a class
-                each = [*_held(part).values()]
-            if id(each) not in found:
-                found[id(each)] = each
-                inner += [p for p in contents(each) if not (isinstance(p, _OPAQUE) or _is_leaf(p))]
-        walked.take(len(inner))
-        parts = inner
-    return [*found.values()]
+
+    variables: list[Variable]
+    names: set[str]
+    containers: list[Any]
 
 
-def contents(container: Any) -> list[Any]:
-    """The values in a container."""
-    return [*(container.values() if isinstance(container, dict) else container)]
+def surroundings_of(cell: nn.Module) -> Surroundings:
+    """What a cell may read, found in its code.
 
-
-def restore(container: Any, before: Any) -> bool:
-    """Restores the values in a container, from a copy; returns whether they had changed."""
-    if isinstance(container, dict):  # only what differs: other threads may use it
-        missing = object()
-        added = container.keys() - before.keys()
-        changed = [n for n, old in before.items() if container.get(n, missing) is not old]
-        container.update({name: before[name] for name in changed})
-        for name in added:
-            del container[name]
-        return bool(changed or added)
-    if [*map(id, container)] == [*map(id, before)]:
-        return False
-    container.clear()
-    (container.update if isinstance(container, set) else container.extend)(before)
-    return True
-
-
-def variables_read(cell: nn.Module) -> tuple[list[Variable], set[str]]:
-    """The variables that a cell reads, and all names in its code, except Python's own functions.
-
-    Its code is the methods of its modules, and of objects and functions that are attributes of
-    these, and all functions that these call, also through a container, an object or a class: in
-    the variables that a function reads, every function, and methods whose names are in any code.
+    Its code is its ``project``, ``start`` and ``combine``, and all functions in its attributes and
+    in the variables that its code reads. In classes and Python modules among these, it is the
+    functions that are named in any code, and those that Python calls without naming them.
 
     Raises:
         TooManyParts: There are too many objects or functions.
     """
     found: dict[tuple[int, str], Variable] = {}
-    seen: set[FunctionType] = set()
-    names, names_seen = {*_CALLED}, set[str]()
-    orders: dict[type, list[type]] = {}  # a class and its bases, except those that do not change
-    walked = _Walked()
-    modules = list(cell.modules())
-    waiting = [part for module in modules for part in (module, *_parts(vars(module)))]
+    walk, names, strings = Walk(), {"forward", "project", "start", "combine"}, set[str]()
+    spaces: dict[Any, bool] = {}  # modules and classes, and whether these may be called
+    waiting: list[Any] = [cell]
     while waiting:
-        value = waiting.pop()
-        kind = value if isinstance(value, type) else type(value)
-        if kind not in orders:
-            orders[kind] = [each for each in kind.__mro__ if not _is_fixed(each.__module__)]
-            for name, part in _attributes(orders[kind]):
-                called = name in names or name in _OF_CELLS or _is_implicit(name)
-                waiting += [part] if called else []
-        if kind is value:  # it may be called
-            waiting += [part for name, part in _attributes(orders[kind]) if name in _OF_NEW]
-        function = _function_of(value)
-        if function is None or function in seen:
-            continue
-        seen.add(function)
-        if len(seen) > _LONG:
-            raise TooManyParts
-        codes = [*_codes(function.__code__)]
-        names_here = {name for code in codes for name in code.co_names}
-        of_python = _is_of_python(function.__module__)
-        names_seen |= set() if of_python else names_here
-        strings = {part for code in codes for part in code.co_consts if isinstance(part, str)}
-        names_here |= strings
         read: dict[tuple[int, str], Variable] = {}
-        own_names = strings.union(*map(_globals_of, codes))
-        for space, found_there in _spaces(function, names_here, own_names):
-            read |= {(id(space), name): partial(space.get, name) for name in found_there}
-        closed = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
-        read |= {(id(cell), name): partial(_content, cell) for name, cell in closed}
-        read[id(function), "contents"] = partial(_contents, weakref.ref(function))
-        values = [read[key]() for key in read.keys() - found.keys()]
-        new = names_here - names
-        for kind in set(chain(*orders.values())) if new else ():
-            values += [vars(kind)[name] for name in new & vars(kind).keys()]
-        if not of_python:
-            values = [part for each in values if walked.is_new(each) for part in _parts(each)]
-            walked.take(len(values))
-        waiting += values
-        names |= names_here
+        for value in walk.everything(waiting):
+            is_space = isinstance(value, (type, ModuleType))
+            space = value if is_space else type(value)
+            spaces[space] = is_space or spaces.get(space, False)
+            if isinstance(value, FunctionType) and not _is_fixed(value.__module__):
+                for code in _codes(value.__code__):
+                    names |= {*code.co_names}
+                    strings |= {part for part in code.co_consts if isinstance(part, str)}
+                    read |= _entries(value.__globals__, _globals_of(code))
+        for space, is_called in spaces.items():
+            read |= _attributes(space, names | strings, is_called)
+        read |= _entries(sys.modules, names | strings)
+        waiting = [read[key]() for key in read.keys() - found.keys()]
         found |= read
-    for order in orders.values():  # a class may define a name of its bases later
-        known = names.intersection(name for name, _ in _attributes(order))
-        found |= {(id(each), n): partial(vars(each).get, n) for each in order for n in known}
-    own_modules = set(map(id, modules))  # whose attributes the caller compares
-    variables = [variable for variable in found.values() if id(variable()) not in own_modules]
-    return [variable for variable in variables if _matters(variable())], names_seen
+    variables = [variable for variable in found.values() if _may_change(variable())]
+    containers = [value for value in walk.seen.values() if isinstance(value, _MUTABLE)]
+    return Surroundings(variables, names, containers)
 
 
-def _attributes(kinds: Iterable[type]) -> list[tuple[str, Any]]:
-    """The attributes of classes, without those that they inherit, by name."""
-    return [pair for kind in kinds for pair in vars(kind).items()]
+def _entries(variables: dict[str, Any], names: set[str]) -> dict[tuple[int, str], Variable]:
+    """The variables in a dictionary that have one of some names."""
+    known = names & variables.keys()
+    return {(id(variables), name): partial(variables.get, name) for name in known}
 
 
-def _parts(value: Any) -> list[Any]:
-    """A value and what it contains, as far as code can be in it."""
-    if isinstance(value, ModuleType) or (isinstance(value, _CONTAINERS) and len(value) > _LONG):
-        return [value]
-    inner = [part for each in containers(value) for part in contents(each)]
-    inner = [part for part in inner if not isinstance(part, _PLAIN)]  # such as a vocabulary's words
-    return [value, *[part for part in inner if isinstance(part, Tensor) or not _is_leaf(part)]]
-
-
-def facts_of(variables: Iterable[Variable]) -> list[Any]:
-    """The fingerprints of the current values."""
-    return [fact(variable()) for variable in variables]
-
-
-def _spaces(
-    function: FunctionType, names: set[str], own_names: set[str]
-) -> list[tuple[dict[str, Any], set[str]]]:
-    """The namespaces that a function may read, and the names that it may find there.
-
-    They are its own module, where it finds ``own_names``, and modules that it reads, where it finds
-    ``names``. Without this distinction, ``h.mean(1)`` would seem to read a global ``mean``.
-    """
-    modules = {name: sys.modules[name] for name in names & sys.modules.keys()}
-    found = [(function.__globals__, own_names & function.__globals__.keys())]
-    found.append((modules, set(modules)))
-    known: set[int] = set()
-    for space, found_there in found:  # grows below
-        values = [space[name] for name in found_there]
-        for module in [value for value in values if isinstance(value, ModuleType)]:
-            if not _is_of_library(module.__name__) and id(vars(module)) not in known:
-                known.add(id(vars(module)))
-                found.append((vars(module), names & vars(module).keys()))
-    return found
-
-
-def _globals_of(code: CodeType) -> set[str]:
-    """The names of global variables in code, not those of attributes."""
-    kinds = ("GLOBAL", "GLOBALS", "NAME")
-    return {part.argval for part in get_instructions(code) if part.opname.endswith(kinds)}
-
-
-def _contents(function: Callable[[], FunctionType | None]) -> Any:
-    """Code and default arguments of a function, which may be an attribute of the cell."""
-    found = function()  # IPython's autoreload replaces the code of a function that was edited
-    parts = () if found is None else (found.__code__, found.__defaults__, found.__kwdefaults__)
-    return [part for part in parts if part]
-
-
-def _content(cell: CellType) -> Any:
-    """The value of a variable of a closure."""
-    try:
-        return cell.cell_contents
-    except ValueError:  # it has not been set
-        return None
-
-
-def _function_of(value: Any) -> FunctionType | None:
-    """The user-defined function behind a callable; those of libraries do not change."""
-    for _ in range(_LEVELS):
-        if isinstance(value, FunctionType):
-            return None if _is_of_library(value.__module__) else value
-        own = _own(value)  # hasattr would be true of any name for some objects
-        spaces = [own if isinstance(own, dict) else {}, *map(vars, type(value).__mro__)]
-        known = [name for name in _WRAPPED if any(name in space for space in spaces)]
-        value = getattr(value, known[0], None) if known else None
-    return None
-
-
-def _is_of_library(module: Any) -> bool:
-    """Whether a module's name is that of a library, whose functions and classes do not change."""
-    return isinstance(module, str) and module.partition(".")[0] in _LIBRARIES
-
-
-def _is_fixed(module: Any) -> bool:
-    """Whether a module's name is that of a library, or of one of Python's own modules."""
-    return _is_of_library(module) or _is_of_python(module)
-
-
-def _is_of_python(module: Any) -> bool:
-    """Whether a module's name is that of one of Python's own."""
-    return str(module).partition(".")[0] in sys.stdlib_module_names
-
-
-def _is_implicit(name: str) -> bool:
-    """Whether Python calls a method of an object without naming it."""
-    return name == "forward" or (name.startswith("__") and name not in _OF_NEW)
+def _attributes(space: Any, names: set[str], is_called: bool) -> dict[tuple[int, str], Variable]:
+    """The attributes of a module or a class that have one of some names, or need none."""
+    if isinstance(space, ModuleType):
+        name = vars(space).get("__name__")
+        return {} if _is_of_library(name) else _entries(vars(space), names)
+    kinds = [kind for kind in space.__mro__ if not _is_fixed(kind.__module__)]
+    found = [pair for kind in kinds for pair in vars(kind).items()]
+    methods = {n for n, part in found if n.startswith("__") and isinstance(part, FunctionType)}
+    known = methods.union(n for n, _ in found if n in names)
+    known -= set() if is_called else {"__init__", "__new__"}
+    # Each in all of them: a class may define a name of its bases later.
+    return {(id(kind), n): partial(vars(kind).get, n) for kind in kinds for n in known}
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:
@@ -395,8 +272,24 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
             yield from _codes(part)
 
 
-def _matters(value: Any) -> bool:
-    """Whether a value, or what it contains, may change."""
-    if isinstance(value, type):
-        return not _is_of_library(value.__module__)
-    return not isinstance(value, (Tensor, ModuleType))
+def _globals_of(code: CodeType) -> set[str]:
+    """The names of global variables in code, not those of attributes: ``h.mean`` is no ``mean``."""
+    kinds = ("GLOBAL", "GLOBALS", "NAME")
+    return {part.argval for part in get_instructions(code) if part.opname.endswith(kinds)}
+
+
+def _is_of_library(module: Any) -> bool:
+    """Whether a module's name is that of a library, whose functions and classes do not change."""
+    return str(module).partition(".")[0] in _LIBRARIES
+
+
+def _is_fixed(module: Any) -> bool:
+    """Whether a module's name is that of a library, or of one of Python's own modules."""
+    return _is_of_library(module) or str(module).partition(".")[0] in sys.stdlib_module_names
+
+
+def _may_change(value: Any) -> bool:
+    """Whether a variable with this value has to be compared."""
+    if isinstance(value, (type, FunctionType, BuiltinFunctionType)):
+        return not _is_fixed(value.__module__)
+    return not isinstance(value, ModuleType)
