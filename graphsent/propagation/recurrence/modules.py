@@ -117,13 +117,8 @@ def _facts(cell: Any, signature: _Signature, variables: Sequence[Variable]) -> l
     """What the functions of a cell may depend on, except the values of its parameters."""
     kind, modules = type(cell), list(cell.named_modules(remove_duplicate=False))
     walk = Walk(module for _, module in modules)
-    facts = [any(_HOOKS_OF_ALL_MODULES), signature, kind.project, kind.start, kind.combine]
-    given = [*parameters_of(cell).values()]
-    facts.append(given[0].device if given else None)  # where a trace makes constants
-    tensors = [*map(id, given)]
-    if len(set(tensors)) < len(tensors):
-        facts.append([tensors.index(tensor) for tensor in tensors])
-    facts.append(torch.get_default_dtype())
+    facts = [any(_HOOKS_OF_ALL_MODULES), torch.get_default_dtype(), signature]
+    facts += [kind.project, kind.start, kind.combine]
     for path, module in modules:
         facts += [path, type(module)]
         for name, value in vars(module).items():
@@ -131,8 +126,11 @@ def _facts(cell: Any, signature: _Signature, variables: Sequence[Variable]) -> l
                 facts.append(len(value))
             elif name not in _OF_MODULES or name == "training":
                 facts += [name, walk.fact(value)]
-        for tensors in (module._parameters, module._buffers):  # not in `vars` if it is a jit.trace
-            facts += [(n, None if t is None else (t.shape, t.dtype)) for n, t in tensors.items()]
+    named = parameters_of(cell)
+    facts += [(name, part.shape, part.dtype, part.device) for name, part in named.items()]
+    tensors = [*map(id, named.values())]
+    if len(set(tensors)) < len(tensors):
+        facts.append([tensors.index(tensor) for tensor in tensors])
     return facts + [walk.fact(variable()) for variable in variables]
 
 

@@ -189,19 +189,8 @@ def _operator(name: str, reflected: bool = False) -> Callable[..., Any]:
     return operate
 
 
-for _name in (
-    "add",
-    "sub",
-    "mul",
-    "truediv",
-    "pow",
-    "matmul",
-    "mod",
-    "floordiv",
-    "and",
-    "or",
-    "xor",
-):
+_ARITHMETIC = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul")
+for _name in (*_ARITHMETIC, "and", "or", "xor"):
     setattr(Symbol, f"__{_name}__", _operator(_name))
     setattr(Symbol, f"__r{_name}__", _operator(_name, reflected=True))
     if hasattr(Tensor, f"__i{_name}__"):  # not @=, which makes a new tensor
