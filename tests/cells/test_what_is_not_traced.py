@@ -344,6 +344,16 @@ def test_random_numbers_of_a_generator(generator, drawn):
     assert not torch.equal(cell(graph, feat), cell(graph, feat))
 
 
+def test_what_only_init_calls_does_not_matter():
+    class Mine(Cell):
+        def __init__(self):
+            super().__init__()
+            self.name, self.scale = type(self).__name__, np.random.default_rng(0).random()
+            self.of = torch.tanh
+
+    assert Mine().explain(tree(20, 3)).way in ("compiled", "traced")
+
+
 @pytest.mark.parametrize("generator", [random.Random(0), np.random.default_rng(0)])
 def test_random_numbers_of_a_function_that_is_an_attribute(generator):
     cell = type("Mine", (Cell,), {"of": lambda self, h: h * self.draw()})()

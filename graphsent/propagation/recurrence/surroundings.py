@@ -146,10 +146,9 @@ def _inside(value: Any) -> Sequence[Any]:
         return [*value]
     if isinstance(value, _LEAVES):
         return ()
-    if isinstance(value, (type, FunctionType)) and _is_fixed(value.__module__):
-        return ()
-    if isinstance(value, FunctionType):  # whose code may be replaced, as by IPython's autoreload
+    if isinstance(value, FunctionType) and not _is_fixed(value.__module__):
         default = value.__defaults__, value.__kwdefaults__
+        # IPython's autoreload replaces the code of a function that was edited.
         parts = [value.__code__, *default, value.__closure__, vars(value)]
         return [part for part in parts if part]
     return next((_INSIDE[kind] for kind in type(value).__mro__ if kind in _INSIDE), _held)(value)
