@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import random
 import sys
 import weakref
 from array import array
@@ -588,3 +589,9 @@ def test_an_object_that_raises_when_asked_for_an_attribute():
     assert_same(cell)
     options.factor = 3.0
     assert_same(cell)
+
+
+def test_a_generator_without_a_state():
+    cell = type("Mine", (Cell,), {"of": lambda self, h: h})()
+    cell.random = random.SystemRandom()
+    assert cell.explain(tree(20, 3)).way in ("compiled", "traced")

@@ -81,7 +81,8 @@ class Walk:
         self.left = _MOST
         self.seen = {id(value): value for value in known}  # alive: identities are not used again
 
-    def _take(self, count: int) -> None:
+    def take(self, count: int) -> None:
+        """Counts parts; raises TooManyParts after too many."""
         self.left -= count
         if self.left < 0:
             raise TooManyParts
@@ -103,10 +104,10 @@ class Walk:
         if isinstance(value, _LEAVES):
             return _Same(value)
         if isinstance(value, np.ndarray):
-            self._take(value.nbytes // _BYTES)
+            self.take(value.nbytes // _BYTES)
             return value.dtype, value.shape, value.tobytes()
         if isinstance(value, _OF_BYTES):
-            self._take(memoryview(value).nbytes // _BYTES)
+            self.take(memoryview(value).nbytes // _BYTES)
             return bytes(value)
         if type(value) in _GENERATORS:
             return pickle.dumps(value)
@@ -117,7 +118,7 @@ class Walk:
         if isinstance(value, _CONTAINERS) and len(value) > _LONG:
             return _Same(value), len(value)
         parts = _inside(value)
-        self._take(len(parts))
+        self.take(len(parts))
         by_parts = isinstance(value, (*_CONTAINERS, CellType))
         facts = [part if isinstance(part, _PLAIN) else self.fact(part) for part in parts]
         return type(value) if by_parts else _Same(value), facts
@@ -133,7 +134,7 @@ class Walk:
             value = waiting.pop()
             if self._is_new(value):
                 parts = _inside(value)
-                self._take(1 if parts else 0)
+                self.take(1 if parts else 0)
                 waiting += [part for part in parts if not isinstance(part, _PLAIN)]
                 yield value
 
@@ -229,6 +230,7 @@ def surroundings_of(cell: nn.Module) -> Surroundings:
             space = value if is_space else type(value)
             spaces[space] = is_space or spaces.get(space, False)
             if isinstance(value, FunctionType) and not _is_fixed(value.__module__):
+                walk.take(10)  # so long does its code take
                 for code in _codes(value.__code__):
                     names |= {*code.co_names}
                     strings |= {part for part in code.co_consts if isinstance(part, str)}
