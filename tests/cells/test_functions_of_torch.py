@@ -63,6 +63,7 @@ POINTWISE = {
     "log": lambda cell, h: torch.log(h.abs()) * h,
     "log1p, expm1": lambda cell, h: torch.log1p(h.abs()) * torch.expm1(h.clamp(max=0.0)),
     "interpolation": lambda cell, h: torch.lerp(h, h * 2, torch.sigmoid(h)) + h.lerp(1 + h, 0.7),
+    "interpolation by a parameter": lambda cell, h: torch.lerp(h, h * 2, cell.p),
     "clamp": lambda cell, h: h.clamp(-0.5, 0.25) + torch.clip(h, max=0.1) * h.clamp_min(-0.1),
     "SiLU": lambda cell, h: functional.silu(h),
     "leaky ReLU": lambda cell, h: functional.leaky_relu(h) - functional.leaky_relu(-h, 0.3),
@@ -78,6 +79,7 @@ POINTWISE = {
     "softplus": lambda cell, h: functional.softplus(h) + functional.softplus(h, 3, 1.5),
     "log-sigmoid": lambda cell, h: functional.logsigmoid(h),
     "quotients": lambda cell, h: torch.addcdiv(h, h, 1 + h.abs(), value=2),
+    "products": lambda cell, h: torch.addcmul(h, h, cell.p, value=0.5).addcmul(h, h),
     "without gradient": lambda cell, h: h * h.detach(),
     "dropout": lambda cell, h: cell.dropout(h) + functional.dropout(h, 0.0),
 }
@@ -106,6 +108,7 @@ OTHERS = {
         torch.cosine_similarity(h, h[..., :1], -1, eps=0.5).unsqueeze(-1) * h
     ),
     "softmin": lambda cell, h: functional.softmin(h, 1) * h,
+    "first columns of a product": lambda cell, h: cell.V(h)[..., :2].sum(-1, True) * h,
     "added products": lambda cell, h: (
         torch.addmm(h.sum(1), h.mean(1), cell.V.weight).unsqueeze(1)
         + torch.baddbmm(h.amax(1, True), torch.softmax(h.mean(1, True) @ h.mT, -1), h)
@@ -120,7 +123,9 @@ OTHERS = {
         h.std(-1, keepdim=True, correction=0) * h + h[..., :1].std(-1, False, True) * h
     ),
     "Euclidean norm": lambda cell, h: (
-        h * h.norm(dim=-1, keepdim=True) + torch.linalg.vector_norm(h * 0, dim=-1, keepdim=True)
+        h * h.norm(dim=-1, keepdim=True)
+        + torch.linalg.vector_norm(h * 0, dim=-1, keepdim=True)
+        + torch.linalg.norm(h, dim=-1, keepdim=True)
     ),
     "normalize": lambda cell, h: (
         functional.normalize(h, dim=-1) + functional.normalize(h * 0, dim=-1)
@@ -397,6 +402,7 @@ INDICES = "it uses the indices of maxima or minima"
 OTHER_NORM = "it takes another norm than the Euclidean"
 OTHER_SIZE = "it multiplies rows of another size by a weight (1,)"
 OTHER_TYPE = "it changes the dtype or device of a tensor"
+ALL_DIMENSIONS = "it reduces over all dimensions, "
 
 
 @pytest.mark.parametrize(
@@ -443,6 +449,46 @@ OTHER_TYPE = "it changes the dtype or device of a tensor"
         (lambda cell, h: h.new_ones(h.shape, device="meta") * h, OTHER_TYPE),
         (lambda cell, h: (h > 0).to(h.device) * h, OTHER_TYPE),
         (lambda cell, h: h.type_as(h > 0) * h, OTHER_TYPE),
+        (lambda cell, h: h.sum() * h, ALL_DIMENSIONS + "including the nodes of a level"),
+        (lambda cell, h: h.sum(()) * h, ALL_DIMENSIONS + "or over one of them twice"),
+        (lambda cell, h: h * h.amax((1, 2), True), "it reduces over several dimensions at once"),
+        (
+            lambda cell, h: torch.cat([h] * 4, -1).prod(-1, True) * h,
+            "it reduces over a dimension of size 44",
+        ),
+        (
+            lambda cell, h: h * h.var(1, unbiased=False, keepdim=True),
+            "it takes the variance over predecessors",
+        ),
+        (
+            lambda cell, h: h.sum(1, True).expand_as(h).sum(1, True) * h,
+            "it reduces over predecessors a tensor that is the same for all",
+        ),
+        (
+            lambda cell, h: (torch.ones_like(h) * cell.p).tanh() * h,
+            "it combines parameters that were expanded to all nodes",
+        ),
+        (lambda cell, h: (h > 0) * 0.1 * h, "it computes with the results of comparisons"),
+        (
+            lambda cell, h: ((h > 0) & (cell.p > 0)) * h,
+            "it combines a comparison with something else",
+        ),
+        (
+            lambda cell, h: torch.where(cell.p > 0, h, -h),
+            "it chooses by a tensor that is not the result of a comparison",
+        ),
+        (
+            lambda cell, h: functional.prelu(h.mT, cell.p).mT,
+            "it calls prelu with one slope for each position in the second dimension",
+        ),
+        (
+            lambda cell, h: functional.scaled_dot_product_attention(h, h, h, is_causal=True),
+            "it calls scaled_dot_product_attention with options",
+        ),
+        (
+            lambda cell, h: torch.cat([h[..., i : i + 1] for i in [0, 5] * 130], -1).tanh(),
+            "a tensor consists of more than 256 pieces",
+        ),
     ],
     ids=[
         *("ellipsis", "no result", "three operands", "unknown index", "keyword"),
@@ -451,6 +497,9 @@ OTHER_TYPE = "it changes the dtype or device of a tensor"
         *("type of indices", "an array", "a mask", "spectral norm", "odd", "other size"),
         *("another type", "a copy"),
         *("ones of another type", "ones elsewhere", "moved comparison", "type of a comparison"),
+        *("all dimensions", "no dimensions", "maxima of two dimensions", "product of many"),
+        *("variance", "the same for all", "a parameter for all", "a comparison times a number"),
+        *("mixed conditions", "choice by a parameter", "many slopes", "causal", "many pieces"),
     ],
 )
 def test_reasons_name_what_the_user_wrote(function, reason):

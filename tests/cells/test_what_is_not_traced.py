@@ -238,6 +238,9 @@ MOVED = {
         h.view(h.shape) + h.reshape(h.size()) * h.ndim + h.expand(*h.shape)
     ),
     "no numbers": lambda h: torch.where(h > -9, h, torch.full_like(h, torch.nan)),
+    "iterated": lambda h: sum(torch.stack([h, 2 * h])),
+    "no attribute": lambda h: h if hasattr(h, "weights") else 2 * h,
+    "type of a comparison": lambda h: h.where(h > 0, 0.0) if (h > 0).dtype is torch.bool else h,
     "full": lambda h: h.new_full((h.shape[0], SIZE), 0.5) * h + torch.full_like(h, 2),
     "halves": lambda h: torch.cat(h.unflatten(1, (2, -1)).unbind(1)[::-1], 1),
     "expanded": lambda h: h[:, :1].expand(-1, SIZE) + h[..., None, :].expand(-1, 3, -1).sum(-2),
