@@ -202,6 +202,12 @@ def of_a_sum(cell, h):
     return total.clamp_(-1, 1) + functional.leaky_relu(cell.V(h), inplace=True)
 
 
+def of_an_activation(cell, h):
+    h = cell.V(h)
+    functional.elu(h, inplace=True)
+    return h
+
+
 def products_that_are_not_in_place(cell, h):
     same = product = torch.tanh(h)
     product @= cell.V.weight
@@ -215,6 +221,7 @@ IN_PLACE = {
     "comparisons in place": of_comparisons,
     "dropout in place": of_what_dropout_returns,
     "a sum in place": of_a_sum,
+    "an activation in place": of_an_activation,
     "activations in place": lambda cell, h: torch.relu_(nn.ReLU(inplace=True)(cell.V(h)) + h),
 }
 EACH = {**POINTWISE, **OTHERS, **IN_PLACE}
@@ -478,6 +485,10 @@ ALL_DIMENSIONS = "it reduces over all dimensions, "
             "it chooses by a tensor that is not the result of a comparison",
         ),
         (
+            lambda cell, h: h.sum(-1, True).mul_(h),
+            "it changes the shape or dtype of a tensor in place",
+        ),
+        (
             lambda cell, h: functional.prelu(h.mT, cell.p).mT,
             "it calls prelu with one slope for each position in the second dimension",
         ),
@@ -499,7 +510,14 @@ ALL_DIMENSIONS = "it reduces over all dimensions, "
         *("ones of another type", "ones elsewhere", "moved comparison", "type of a comparison"),
         *("all dimensions", "no dimensions", "maxima of two dimensions", "product of many"),
         *("variance", "the same for all", "a parameter for all", "a comparison times a number"),
-        *("mixed conditions", "choice by a parameter", "many slopes", "causal", "many pieces"),
+        *(
+            "mixed conditions",
+            "choice by a parameter",
+            "more columns",
+            "many slopes",
+            "causal",
+            "many pieces",
+        ),
     ],
 )
 def test_reasons_name_what_the_user_wrote(function, reason):

@@ -121,6 +121,7 @@ NOT_TRACED = {
     "softmax of another type": lambda self, h: torch.softmax(h, 1, torch.float32),
     "the number in a buffer": lambda self, h: h * self.b.item(),
     "the number in a parameter": lambda self, h: h * float(self.p.detach()),
+    "the numbers in a parameter": lambda self, h: h * self.q.tolist()[0][0],
     "a condition on a buffer": lambda self, h: h if self.b > 0 else -h,
     "a power": lambda self, h: torch.pow(torch.exp(h), self.p),
     "a weight times a number": lambda self, h: self.V(torch.ones_like(h)) * h,
@@ -131,6 +132,9 @@ NOT_TRACED = {
     "diagonal": in_place("fill_diagonal_", 0),
     "item": in_place("__setitem__", 0, 0),
     "sum in place": in_place("__iadd__", 1),
+    "a result in given memory": lambda self, h: (
+        h * torch.mul(self.b, 3, out=torch.empty_like(self.b))
+    ),
     "as text": lambda self, h: (f"{h}", h)[1],
     "a copy": lambda self, h: copy.copy(h) * 2,
     "a view": of_a_view,
@@ -229,7 +233,9 @@ MOVED = {
     "to its device": lambda h: h.to(h.device).to("cpu").type_as(h) * 2,
     "ones": lambda h: h.new_ones(h.shape[0], SIZE) * h + torch.ones_like(h).sum(1, True),
     "of a type": lambda h: h.new_ones(h.shape[0], 1, dtype=h.dtype, device=h.device) * h,
-    "by names": lambda h: torch.full_like(input=h, fill_value=2) * h + h.new_ones(size=h.shape),
+    "by names": lambda h: (
+        torch.full_like(input=h, fill_value=2) * torch.tanh(input=h) + h.new_ones(size=h.shape)
+    ),
     "numbers of numbers": lambda h: (1 - 0.5 * torch.ones_like(h)) ** 2 * h,
     "infinite": lambda h: torch.where(h > -9, h, torch.full_like(h, -torch.inf)),
     "method of a choice": lambda h: h.where(h > 0, 0.5 * h).where(h < 1, 0.0),

@@ -13,7 +13,7 @@ from torch import Tensor
 from graphsent._derived import Unchanging
 from graphsent.propagation.errors import PropagationError
 from graphsent.propagation.recurrence.differentiation import Gradients, differentiate
-from graphsent.propagation.recurrence.expressions import Domain, Expressions, Ref, Value
+from graphsent.propagation.recurrence.expressions import Expressions, Ref, Value
 from graphsent.propagation.recurrence.functions import FUNCTIONS
 from graphsent.propagation.recurrence.symbols import (
     NODES,
@@ -189,10 +189,7 @@ def _columns(tracer: Tracer, part: Any, size: int) -> list[Ref]:
         raise Untraceable(f"it does not return a row of {size} numbers for each node")
     if is_a(part, Condition):
         raise Untraceable("it returns the results of comparisons")
-    refs = tracer.refs(part)
-    if any(ref.value.domain not in (Domain.NODE, Domain.CONSTANT) for ref in refs):
-        raise Untraceable("it does not return a row for each node")
-    return refs
+    return tracer.refs(part)
 
 
 def linear_map(

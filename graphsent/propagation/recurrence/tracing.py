@@ -246,12 +246,11 @@ class Tracer(TorchFunctionMode):
             raise Untraceable(DRAWS)
         if tensors and (sizes.found or not _is_fixed(func.__name__, result)):
             raise Untraceable("it depends on the values of a tensor")
-        if all(id(tensor) in self._known for tensor in tensors):
-            known = mapped(lambda leaf: self._known.get(id(leaf), leaf), (args, kwargs))
-            if not _contain(Tensor, known):  # in a container that is not mapped
-                self._record(Call(func, *known), result)
-                if all(id(tensor) in self._fixed for tensor in tensors):
-                    self._fixed |= {id(leaf) for leaf in leaves(result)}
+        known = mapped(lambda leaf: self._known.get(id(leaf), leaf), (args, kwargs))
+        if not _contain(Tensor, known):
+            self._record(Call(func, *known), result)
+            if all(id(tensor) in self._fixed for tensor in tensors):
+                self._fixed |= {id(leaf) for leaf in leaves(result)}
         return result
 
     def _record(self, call: Call, result: Any) -> None:
