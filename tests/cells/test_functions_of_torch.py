@@ -204,7 +204,7 @@ def of_a_sum(cell, h):
 
 def of_an_activation(cell, h):
     h = cell.V(h)
-    functional.elu(h, inplace=True)
+    functional.elu(input=h, inplace=True)
     return h
 
 
@@ -485,6 +485,10 @@ ALL_DIMENSIONS = "it reduces over all dimensions, "
             "it chooses by a tensor that is not the result of a comparison",
         ),
         (
+            lambda cell, h: torch.mul(h, 2, out=torch.zeros_like(h)),
+            "it changes a tensor in place, and possibly others that share memory",
+        ),
+        (
             lambda cell, h: h.sum(-1, True).mul_(h),
             "it changes the shape or dtype of a tensor in place",
         ),
@@ -510,14 +514,8 @@ ALL_DIMENSIONS = "it reduces over all dimensions, "
         *("ones of another type", "ones elsewhere", "moved comparison", "type of a comparison"),
         *("all dimensions", "no dimensions", "maxima of two dimensions", "product of many"),
         *("variance", "the same for all", "a parameter for all", "a comparison times a number"),
-        *(
-            "mixed conditions",
-            "choice by a parameter",
-            "more columns",
-            "many slopes",
-            "causal",
-            "many pieces",
-        ),
+        *("mixed conditions", "choice by a parameter", "given memory", "more columns"),
+        *("many slopes", "causal", "many pieces"),
     ],
 )
 def test_reasons_name_what_the_user_wrote(function, reason):

@@ -170,8 +170,10 @@ def _held(value: Any) -> list[dict[str, Any]]:
     except Exception:  # from its __getattr__, as in parts of pydantic's models
         own = None
     held: dict[str, Any] = {}
-    of_class = value.__mro__ if isinstance(value, type) else ()
-    for kind in reversed((*of_class, *type(value).__mro__)):
+    kinds = type(value).__mro__
+    if isinstance(value, type):
+        kinds = (*value.__mro__, *kinds)
+    for kind in reversed(kinds):
         if not _is_fixed(kind.__module__):
             for name, part in vars(kind).items():
                 if isinstance(part, MemberDescriptorType):
