@@ -549,6 +549,16 @@ def test_a_closure():
     assert_same(cell)
 
 
+def test_a_variable_of_a_closure_that_is_set_later():
+    def of(self, h):
+        return h if self.training else later * h
+
+    cell = type("Mine", (Cell,), {"of": of})()
+    assert_same(cell)
+    later = 2.0
+    assert_same(cell.eval())
+
+
 def test_a_module_that_is_not_registered_counts_its_calls():
     def of(self, h):
         module = self.modules_in_list[0]
