@@ -27,7 +27,6 @@ from types import (
 from typing import Any, NamedTuple
 
 import numpy as np
-import torch
 from torch import Tensor, nn
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
@@ -37,7 +36,7 @@ _OF_BYTES = (
     *(array, bytearray, memoryview),
     *(ctypes._SimpleCData, ctypes.Array, ctypes.Structure),  # as in multiprocessing.Value
 )
-_GENERATORS = (random.Random, np.random.Generator, np.random.RandomState)
+_GENERATORS = (random.Random, np.random.Generator, np.random.RandomState)  # torch's are refused
 _LEAVES = (Tensor, ModuleType, Logger, CodeType)
 """Nothing that they refer to is compared; of modules, the variables that a function reads are."""
 _LONG = 1000
@@ -111,8 +110,6 @@ class Walk:
             return bytes(value)
         if type(value) in _GENERATORS:
             return pickle.dumps(value)
-        if isinstance(value, torch.Generator):
-            return value.get_state().numpy().tobytes()
         if not self._is_new(value):
             return _Same(value)
         if isinstance(value, _CONTAINERS) and len(value) > _LONG:
