@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextvars import ContextVar
 from dis import get_instructions
-from functools import partial
+from functools import lru_cache, partial
 from logging import Logger
 from types import (
     BuiltinFunctionType,
@@ -21,7 +21,6 @@ from types import (
     FunctionType,
     MappingProxyType,
     MemberDescriptorType,
-    MethodType,
     ModuleType,
 )
 from typing import Any, NamedTuple
@@ -37,8 +36,8 @@ _OF_BYTES = (
     *(ctypes._SimpleCData, ctypes.Array, ctypes.Structure),  # as in multiprocessing.Value
 )
 _GENERATORS = (random.Random, np.random.Generator, np.random.RandomState)  # torch's are refused
-_LEAVES = (Tensor, ModuleType, Logger, CodeType)
-"""Nothing that they refer to is compared; of modules, the variables that a function reads are."""
+_LEAVES = (Tensor, ModuleType, type, Logger, CodeType)
+"""What they refer to is not compared, except variables of modules and classes that code names."""
 _LONG = 1000
 """Of longer lists and dictionaries, only the length is compared."""
 _MOST = 10_000
@@ -144,7 +143,9 @@ def _inside(value: Any) -> Sequence[Any]:
         return [*value]
     if isinstance(value, _LEAVES):
         return ()
-    if isinstance(value, FunctionType) and not _is_fixed(value.__module__):
+    if isinstance(value, FunctionType):
+        if _is_fixed(value.__module__):
+            return ()
         default = value.__defaults__, value.__kwdefaults__
         # IPython's autoreload replaces the code of a function that was edited.
         parts = [value.__code__, *default, value.__closure__, vars(value)]
@@ -160,33 +161,26 @@ def _content(cell: CellType) -> list[Any]:
         return []
 
 
-def _held(value: Any) -> list[dict[str, Any]]:
-    """The attributes of an object, and those of its class and bases except methods, by name."""
+def _held(value: Any) -> list[Any]:
+    """The attributes of an object: those in a dictionary and those with a place of their own."""
     try:
         own = getattr(value, "__dict__", None)
     except Exception:  # from its __getattr__, as in parts of pydantic's models
         own = None
-    held: dict[str, Any] = {}
-    kinds = type(value).__mro__
-    if isinstance(value, type):
-        kinds = (*value.__mro__, *kinds)
-    for kind in reversed(kinds):
-        if not _is_fixed(kind.__module__):
-            for name, part in vars(kind).items():
-                if isinstance(part, MemberDescriptorType):
-                    held[name] = getattr(value, name, None)
-                elif not (name.startswith("__") or hasattr(type(part), "__get__")):
-                    held[name] = part
-    return [part for part in (own, held) if part and isinstance(part, dict)]
+    kind: Any = type(value)
+    held = [getattr(value, name, None) for name in _slots(kind)]
+    return [own, *held] if isinstance(own, dict) else held
+
+
+@lru_cache(1000)
+def _slots(kind: type) -> list[str]:
+    """The names in ``__slots__`` of a class, or of what is built in, such as ``partial.func``."""
+    attributes = [pair for each in kind.__mro__ for pair in vars(each).items()]
+    return [name for name, part in attributes if isinstance(part, MemberDescriptorType)]
 
 
 _INSIDE: dict[type, Callable[[Any], Sequence[Any]]] = {
-    MethodType: lambda method: (method.__func__, method.__self__),
     BuiltinFunctionType: lambda method: (method.__self__,),
-    staticmethod: lambda method: (method.__func__,),
-    classmethod: lambda method: (method.__func__,),
-    property: lambda method: (method.fget,),
-    partial: lambda function: (function.func, function.args, function.keywords),
     CellType: _content,
     ContextVar: lambda variable: (variable.get(None),),
     weakref.ref: lambda reference: (reference(),),
@@ -212,8 +206,8 @@ def surroundings_of(cell: nn.Module) -> Surroundings:
     """What a cell may read, found in its code.
 
     Its code is its ``project``, ``start`` and ``combine``, and all functions in its attributes and
-    in the variables that its code reads. In classes and Python modules among these, it is the
-    functions that are named in any code, and those that Python calls without naming them.
+    in the variables that its code reads. Of the classes of these and of Python modules, it reads
+    the attributes that are named in any code, and methods that Python calls without naming them.
 
     Raises:
         TooManyParts: There are too many objects or functions.
@@ -225,9 +219,9 @@ def surroundings_of(cell: nn.Module) -> Surroundings:
     while waiting:
         read: dict[tuple[int, str], Variable] = {}
         for value in walk.everything(waiting):
-            is_space = isinstance(value, (type, ModuleType))
-            space = value if is_space else type(value)
-            spaces[space] = is_space or spaces.get(space, False)
+            spaces.setdefault(type(value), False)
+            if isinstance(value, (type, ModuleType)):
+                spaces[value] = True
             if isinstance(value, FunctionType) and not _is_fixed(value.__module__):
                 walk.take(10)  # so long does its code take
                 for code in _codes(value.__code__):
