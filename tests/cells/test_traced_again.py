@@ -601,6 +601,13 @@ def test_an_object_that_raises_when_asked_for_an_attribute():
     assert_same(cell)
 
 
+def test_a_vocabulary():
+    """Of many words, only the number is compared."""
+    cell = type("Mine", (Cell,), {"of": lambda self, h: h})()
+    cell.words = {str(number): number for number in range(20_000)}
+    assert cell.explain(tree(20, 3)).way in ("compiled", "traced")
+
+
 def test_a_generator_without_a_state():
     cell = type("Mine", (Cell,), {"of": lambda self, h: h})()
     cell.random = random.SystemRandom()
