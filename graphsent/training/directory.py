@@ -80,6 +80,8 @@ class RunDirectory:
     def held(self) -> Iterator[None]:
         """Locks the directory; creates it if needed, and removes a new one that remains empty.
 
+        What a killed process left behind is removed, and a model that it had moved is restored.
+
         Raises:
             TrainingError: Another process uses the directory, or it cannot be created.
         """
@@ -91,6 +93,7 @@ class RunDirectory:
         message = f"{self.path}: another run is in it now: choose another directory"
         try:
             with locked(self.path, TrainingError(message)):
+                self._recover()
                 check_own_files(self.model)  # before training, not when it is to be saved
                 self._held = os.stat(self.path)
                 yield
@@ -129,8 +132,7 @@ class RunDirectory:
         return self.checkpoint.exists() or self.results.exists() or self.model.exists()
 
     def clear(self) -> None:
-        """Removes the files of a run, including leftovers of a killed one; keeps all others."""
-        self.recover()
+        """Removes the files of a run; keeps all others."""
         for directory, names in ((self.model, MODEL_FILES), (self.logs, _LOGS)):
             for path in (directory / name for name in names):
                 if path.is_dir() and not path.is_symlink():
@@ -143,12 +145,12 @@ class RunDirectory:
         for file in (self.results, self.checkpoint, self.splits, self.config):
             file.unlink(missing_ok=True)
 
-    def recover(self) -> None:
+    def _recover(self) -> None:
         """Removes partial files of a killed run, and restores a model that it had moved.
 
         The directory must be locked, so that nobody else is writing.
         """
-        for path in (*self._own, self.logs / _FIGURES):
+        for path in (*self._own, self.logs / _FIGURES, self.model / CARD_FILE):
             recover(path, alone=True)
 
     def check_free(self, *, overwrite: bool = False) -> None:

@@ -134,7 +134,6 @@ def resume(
         setting = _continued(run, epochs, encoder, test=test, progress=False, echo=unheard)
         return _follow(run, setting, resumed=True)
     with run.held():
-        run.recover()
         setting = _continued(run, epochs, encoder, test=test, progress=progress, echo=echo)
         setting.config.save(run.config)
         return _lead(run, setting, resumed=True, test=test, progress=progress, echo=echo)

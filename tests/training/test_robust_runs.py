@@ -76,7 +76,8 @@ def test_a_run_without_a_complete_epoch_is_replaced(tmp_path):
     run.create(RunConfig("sst2", "nbow"))
     (run.path / ".123-config.yaml").write_text("task: ")
     (run.path / "notes.txt").write_text("mine")
-    run.create(CONFIG)
+    with run.held():
+        run.create(CONFIG)
     assert run.open() == CONFIG
     assert names(run.path) == {"config.yaml", "notes.txt"}
 
@@ -129,6 +130,14 @@ def test_a_resumed_run_cleans_up_and_finds_its_model(configure, tmp_path):
     resume(run.path, epochs=2, echo=silent)
     after = load_model(run.path).state_dict()
     assert all(torch.equal(before[name], after[name]) for name in before)
+    assert not list(run.path.rglob(".*"))
+
+
+def test_a_run_that_is_killed_while_it_writes_the_card(configure, tmp_path):
+    run = RunDirectory(tmp_path / "run")
+    train(configure(epochs=1), run.path, echo=silent)
+    (run.model / ".1-README.md").touch()
+    resume(run.path, epochs=2, echo=silent)
     assert not list(run.path.rglob(".*"))
 
 
