@@ -219,13 +219,13 @@ def _check_name(path: Path, kind: str) -> None:
 
 
 def _resumed(partial: Path, made_by: dict[str, Any]) -> _State:
-    """The state of the completed part; empty at first.
+    """The state of the completed part; empty at first, and once the trees are in their file.
 
     Raises:
         DataError: It is damaged, or was made with another parser or option.
     """
     file = partial / _STATE
-    if not file.exists():
+    if not (file.exists() and (partial / _TREES).exists()):
         return _State(made_by)
     hint = "start over with --overwrite"
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 
@@ -127,6 +128,18 @@ def test_resuming_gives_the_same_file(tmp_path, name, num_calls):
     assert outcome == Outcome(6, 0, num_calls)
     assert (done[0], sum(done)) == (num_calls, 6)
     assert out.read_bytes() == (tmp_path / "whole" / name).read_bytes()
+    assert not partial_path(out).exists()
+
+
+@pytest.mark.parametrize("name", ["out.conllu", "out.conllu.gz"])
+def test_a_process_that_is_killed_once_the_file_is_complete(tmp_path, monkeypatch, name):
+    out = tmp_path / name
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "rmtree", lambda *_args, **_kwargs: None)
+        write_parses(out, LABELLED, HEADED)
+    whole = out.read_bytes()
+    assert write_parses(out, LABELLED, HEADED)[:2] == (7, 2)
+    assert out.read_bytes() == whole
     assert not partial_path(out).exists()
 
 
