@@ -9,12 +9,14 @@ import pytest
 import torch
 
 from graphsent.cli import main
+from graphsent.cli.whole_files import trees_from
 from graphsent.models import (
     ARNNClassifier,
     ARNNRelatedness,
     BiTreeLSTMClassifier,
     NBoW,
     TreeLSTMClassifier,
+    load_pretrained,
 )
 from graphsent.parsing import TreeSource
 from graphsent.trees import parse_conllu, write_conllu
@@ -75,6 +77,16 @@ def test_classes_of_dependency_trees(classifier, files, capsys, monkeypatch):
         assert tree.words == original.words
         assert tree.heads.tolist() == original.heads.tolist()
         assert list(tree.labels) == [node["name"] for node in content["nodes"]]
+
+
+def test_predicted_trees_are_read_with_the_predicted_labels(classifier, tmp_path):
+    given, out = tmp_path / "given.conllu", tmp_path / "out.conllu"
+    given.write_text(f"# label = mine\n{CONLLU}")
+    assert main(["predict", classifier, str(given), "--format=trees", "--out", str(out)]) == 0
+    names = load_pretrained(classifier).label_names
+    (tree, _) = trees_from(str(out))
+    assert tree.labels[tree.root] in names
+    assert tree.metadata == {"text": "the film is good"}
 
 
 @pytest.mark.parametrize("command", ["predict", "encode"])

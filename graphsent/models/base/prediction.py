@@ -129,6 +129,8 @@ class Prediction(Jsonable):
     def to_tree(self, *, names: bool = False) -> Tree | DependencyTree | Sentence:
         """The tree with predicted classes as labels.
 
+        A dependency tree loses its comment ``label``, which would have precedence at the root.
+
         Args:
             names: Whether to use the names of classes instead of their numbers.
         """
@@ -136,6 +138,9 @@ class Prediction(Jsonable):
         tree = self.tree
         if isinstance(tree, Sentence):
             return Sentence(tree.words, *labels)
+        if isinstance(tree, DependencyTree):
+            metadata = {name: value for name, value in tree.metadata.items() if name != "label"}
+            return tree.replace(labels=labels, metadata=metadata)
         return tree.replace(labels=labels)
 
     def to_dict(self) -> dict[str, Any]:
