@@ -80,7 +80,7 @@ def _map(function: Callable[[str], Any], texts: list[str], num_threads: int | No
 
 
 def _constituency_tree(sentence: dict[str, Any]) -> Tree:
-    return Tree.from_string(" ".join(sentence["parse"].split()))
+    return Tree.from_string(sentence["parse"])
 
 
 def _dependency_tree(sentence: dict[str, Any]) -> DependencyTree:

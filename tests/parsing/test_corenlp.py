@@ -18,11 +18,15 @@ pytest.importorskip("requests")
 
 
 def answer(text: str, properties: dict) -> dict:
-    """The JSON of a server that splits at spaces and, unless told otherwise, after full stops."""
+    """The JSON of a server that splits at spaces and, unless told otherwise, after full stops.
+
+    CoreNLP has no-break spaces in tokens such as 8 1/2; here, they take the place of tildes.
+    """
     words, begin = [], 0
     for number, word in enumerate(text.split(), start=1):
         begin = text.index(word, begin)
-        token = {"index": number, "word": word.replace("(", "-LRB-").replace(")", "-RRB-")}
+        escaped = word.replace("(", "-LRB-").replace(")", "-RRB-").replace("~", "\u00a0")
+        token = {"index": number, "word": escaped}
         token |= {"characterOffsetBegin": begin, "characterOffsetEnd": begin + len(word)}
         words.append(token | {"pos": "X", "lemma": word.lower()})
         begin += len(word)
@@ -86,6 +90,7 @@ def test_constituency_trees(server):
     first, second = parser(["a (good) film", "Größe . b ."])
     assert first == Tree.from_string("(ROOT (X a) (X -LRB-good-RRB-) (X film))")
     assert second.words == ["Größe", ".", "b", "."]
+    assert parser(["8~1/2 films"])[0].words == ["8\u00a01/2", "films"]
     assert parser.source.kind == "constituency"
 
 
