@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -19,6 +20,7 @@ __all__ = [
     "is_conllu",
     "label_before_tree",
     "name_of",
+    "on_one_line",
     "opened",
     "source_lines",
     "without_label",
@@ -28,6 +30,7 @@ Source = str | tuple[str, ...]
 """A file, ``-`` for standard input, or texts."""
 
 STDIN = "standard input"
+_UNBLANK = re.compile(r"\S+", re.ASCII)  # no-break spaces may be inside the words of a tree
 _FEW_TABS = 2  # of a number as a label and two sentences; CoNLL-U has nine
 
 
@@ -36,6 +39,11 @@ def name_of(path: Source) -> str:
     if not isinstance(path, str):
         return "argument"
     return STDIN if path == "-" else path
+
+
+def on_one_line(text: str) -> str:
+    """A text with single spaces in place of line ends and other ASCII whitespace."""
+    return " ".join(_UNBLANK.findall(text))
 
 
 @contextmanager
@@ -51,7 +59,7 @@ def opened(path: Source) -> Iterator[Readable]:
         yield stream
         return
     if not isinstance(path, str):
-        lines = (" ".join(text.split()) + "\n" for text in path)
+        lines = (on_one_line(text) + "\n" for text in path)
         yield io.BytesIO("".join(lines).encode("utf-8", "surrogateescape"))
         return
     with open_file(Path(path)) as stream:

@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from graphsent.cli.sources import on_one_line
 from graphsent.errors import DataError
 from graphsent.tasks.own.columns import is_text_name
 from graphsent.tasks.own.examples import BadLine
@@ -117,7 +118,7 @@ def _line(row: Row | BadLine, source: str, side: int | None) -> Line:
             f"{source}: expected two columns, of first and of second sentences: name them by "
             "--text-column FIRST --text-column SECOND"
         )
-    return Line(row.line, " ".join(row.texts[side or 0].split()))
+    return Line(row.line, on_one_line(row.texts[side or 0]))
 
 
 def _first_line(pieces: Pieces) -> tuple[str, Pieces]:

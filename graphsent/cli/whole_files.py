@@ -117,8 +117,8 @@ def _joined(rows: Iterable[Line]) -> str:
     for line in rows:
         if line.error is not None:
             raise DataError(str(line.error))
-        texts.append(" ".join(line.text.split()))
-    return "".join(f"{text}\n" for text in texts)
+        texts.append(f"{line.text}\n")
+    return "".join(texts)
 
 
 def parse_sentences(

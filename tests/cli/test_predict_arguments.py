@@ -57,6 +57,14 @@ def test_sentences_are_shown_with_all_classes_and_unknown_words(capsys):
     assert len(out.splitlines()) == 9
 
 
+def test_no_break_spaces_are_part_of_a_word_of_a_tree(capsys):
+    tree = "(S (A 8\u00a01/2)\n  (B film))"
+    Path("table.csv").write_text(f'text\n"{tree}"\n', encoding="utf-8")
+    for source in (tree, "table.csv"):
+        code, out, _ = predict(capsys, "trees", source, "--format=jsonl")
+        assert (code, json.loads(out)["text"]) == (0, "8\u00a01/2 film")
+
+
 def test_a_sentence_may_be_a_tree(capsys):
     code, out, _ = predict(capsys, "trees", TREE, "--format", "brackets")
     assert code == 0
