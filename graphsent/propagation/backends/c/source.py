@@ -102,7 +102,7 @@ class Passes:
         """Bodies of the functions of a block of rows by name, in pieces."""
         combine, start = self.layout.combine, self.layout.start
         inner = (NODE, EDGE)
-        functions = {
+        functions: dict[str, list[Piece]] = {
             "nodes_forward": [*self._made(combine, inner), self._states(combine)],
             "sources_forward": self._made(combine, (SOURCE,)),
             "start_forward": [*self._made(start, inner), self._states(start)],
