@@ -86,6 +86,11 @@ def decorated(h):
     return 2 * h
 
 
+@wraps(nn.functional.softsign)
+def renamed(h):
+    return FACTOR * h
+
+
 def edited(h):
     return 2.0 * h
 
@@ -162,6 +167,13 @@ def cell_of(function):
 def set_global(cell):
     global FACTOR
     FACTOR += 1
+
+
+def set_library(cell):
+    global ACTIVATION, LAYER, NUMBERS
+    one = ACTIVATION is nn.functional.softsign
+    ACTIVATION = nn.functional.tanhshrink if one else nn.functional.softsign
+    LAYER, NUMBERS = (nn.Sigmoid, THREE) if one else (nn.Tanh, ONE)
 
 
 def set_forward(cell):
@@ -249,6 +261,9 @@ class Items:
         return FACTOR * item
 
 
+ONE, THREE = ModuleType("one"), ModuleType("three")
+ONE.number, THREE.number = 1.0, 3.0
+ACTIVATION, LAYER, NUMBERS = nn.functional.softsign, nn.Tanh, ONE
 FORMULA, ITEMS = Formula(), Items()
 HOLDER = SimpleNamespace(function=lambda h: FACTOR * h, within=[SimpleNamespace(part=Helper())])
 HOLDER.within.append(HOLDER)
@@ -372,6 +387,10 @@ CHANGES = {
         lambda c: c.dictionaries[1][1][1][1][1][1].update(number=3.0),
     ),
     "global": (lambda s, h: FACTOR * h, set_global),
+    "function of a library": (lambda s, h: ACTIVATION(h), set_library),
+    "class of a library": (lambda s, h: LAYER()(h), set_library),
+    "module that is replaced": (lambda s, h: NUMBERS.number * h, set_library),
+    "function named as one of a library": (lambda s, h: renamed(h), set_global),
     "tied weights": (lambda s, h: s.V(h), set_free),
     "other module": (
         lambda s, h: SETTINGS.within.factor * h,

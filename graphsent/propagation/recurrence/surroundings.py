@@ -144,7 +144,7 @@ def _inside(value: Any) -> Sequence[Any]:
     if isinstance(value, _LEAVES):
         return ()
     if isinstance(value, FunctionType):
-        if _is_fixed(value.__module__):
+        if _is_of_fixed_module(value):
             return ()
         default = value.__defaults__, value.__kwdefaults__
         # IPython's autoreload replaces the code of a function that was edited.
@@ -222,7 +222,7 @@ def surroundings_of(cell: nn.Module) -> Surroundings:
             spaces.setdefault(type(value), False)
             if isinstance(value, (type, ModuleType)):
                 spaces[value] = True
-            if isinstance(value, FunctionType) and not _is_fixed(value.__module__):
+            if isinstance(value, FunctionType) and not _is_of_fixed_module(value):
                 walk.take(10)  # so long does its code take
                 for code in _codes(value.__code__):
                     names |= {*code.co_names}
@@ -233,9 +233,8 @@ def surroundings_of(cell: nn.Module) -> Surroundings:
         read |= _entries(sys.modules, names | strings)
         waiting = [read[key]() for key in read.keys() - found.keys()]
         found |= read
-    variables = [variable for variable in found.values() if _may_change(variable())]
     containers = [value for value in walk.seen.values() if isinstance(value, _MUTABLE)]
-    return Surroundings(variables, names, containers)
+    return Surroundings([*found.values()], names, containers)
 
 
 def _entries(variables: dict[str, Any], names: set[str]) -> dict[tuple[int, str], Variable]:
@@ -282,8 +281,7 @@ def _is_fixed(module: Any) -> bool:
     return _is_of_library(module) or str(module).partition(".")[0] in sys.stdlib_module_names
 
 
-def _may_change(value: Any) -> bool:
-    """Whether a variable with this value has to be compared."""
-    if isinstance(value, (type, FunctionType, BuiltinFunctionType)):
-        return not _is_fixed(value.__module__)
-    return not isinstance(value, ModuleType)
+def _is_of_fixed_module(function: FunctionType) -> bool:
+    """Whether a function is of such a module; functools.wraps copies the name of another one."""
+    modules = function.__module__, function.__globals__.get("__name__")
+    return all(map(_is_fixed, modules))
