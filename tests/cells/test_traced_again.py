@@ -110,6 +110,30 @@ class Helper:
     __call__ = scaled
 
 
+class Other:
+    """An object whose class may be replaced."""
+
+    factor = 1.0
+
+
+class New:
+    """An object that is made by a function of its own."""
+
+    def __new__(cls, h):
+        new = object.__new__(cls)
+        new.h = FACTOR * h
+        return new
+
+
+class Strict:
+    """An object that raises another error if one of its ``__slots__`` is empty."""
+
+    __slots__ = ("empty", "factor")
+
+    def __getattr__(self, name):
+        raise KeyError(name)
+
+
 class Steps:
     """An object with a method that calls another one."""
 
@@ -143,6 +167,7 @@ class Cell(traced_cell.Cell):
         self.helper, self.functions = Helper(), [lambda h: FACTOR * h]
         self.scaled, self.partial = Helper().scaled, partial(lambda k, h: k * FACTOR * h, 2.0)
         self.mode, self.items, self.called = Mode.PLUS, Items(), Steps().first
+        self.other = Other()
         self.twice, self.array, self.long = Twice(), array("d", [1.0]), [0] * 2000
         self.numpy, self.by_first = np.ones(2), partial(lambda k, h: k[0] * h, [1.0])
         self.in_partial = partial(lambda function, h: function(h), lambda h: FACTOR * h)
@@ -264,6 +289,8 @@ class Items:
 ONE, THREE = ModuleType("one"), ModuleType("three")
 ONE.number, THREE.number = 1.0, 3.0
 ACTIVATION, LAYER, NUMBERS = nn.functional.softsign, nn.Tanh, ONE
+STRICT = Strict()
+STRICT.factor = 1.0
 FORMULA, ITEMS = Formula(), Items()
 HOLDER = SimpleNamespace(function=lambda h: FACTOR * h, within=[SimpleNamespace(part=Helper())])
 HOLDER.within.append(HOLDER)
@@ -272,6 +299,7 @@ FUNCTIONS = {"all": ({"scaled": Formula.scaled},)}
 FUNCTIONS["again"] = FUNCTIONS
 FAR = reduce(lambda within, _: SimpleNamespace(a=within), range(6), lambda h: FACTOR * h)
 CONTEXT: ContextVar[float] = ContextVar("factor", default=1.0)
+OPTIONS = ContextVar("options", default=SimpleNamespace(factor=1.0))  # noqa: B039
 
 
 class Temperature(nn.Module):
@@ -319,6 +347,12 @@ def set_hidden(cell):
     HIDDEN.factor += 1
 
 
+def by_names(self, h):
+    for name in ("factor", "late"):
+        h = getattr(Other, name, 2.0) * h
+    return h
+
+
 CHANGES = {
     "module in a list": (
         lambda s, h: s.modules_in_list[0](h),
@@ -363,6 +397,22 @@ CHANGES = {
     "name in a string": (
         lambda s, h: getattr(s, "factor", 0.0) * h,
         lambda c: setattr(type(c), "factor", 3.0),
+    ),
+    "name in a tuple": (by_names, lambda c: setattr(Other, "factor", Other.factor + 1)),
+    "attribute that is set later": (by_names, lambda c: setattr(Other, "late", 3.0)),
+    "variable by a string": (lambda s, h: globals()["FACTOR"] * h, set_global),
+    "object of another class": (
+        lambda s, h: s.other.factor * h,
+        lambda c: setattr(c.other, "__class__", Shared),
+    ),
+    "function that makes an object": (lambda s, h: New(h).h, set_global),
+    "slots of which one is empty": (
+        lambda s, h: STRICT.factor * h,
+        lambda c: setattr(STRICT, "factor", 3.0),
+    ),
+    "default of a context variable": (
+        lambda s, h: OPTIONS.get().factor * h,
+        lambda c: setattr(OPTIONS.get(), "factor", 3.0),
     ),
     "class": (lambda s, h: s.factor * h, lambda c: setattr(type(c), "factor", 3.0)),
     "private": (lambda s, h: s._number * h, lambda c: setattr(c, "_number", 3.0)),

@@ -38,6 +38,7 @@ _OF_BYTES = (
 _GENERATORS = (random.Random, np.random.Generator, np.random.RandomState)  # torch's are refused
 _LEAVES = (Tensor, ModuleType, type, Logger, CodeType)
 """What they refer to is not compared, except variables of modules and classes that code names."""
+_METHODS = (FunctionType, staticmethod, classmethod)
 _LONG = 1000
 """Of longer lists and dictionaries, only the length is compared."""
 _MOST = 10_000
@@ -115,9 +116,9 @@ class Walk:
             return _Same(value), len(value)
         parts = _inside(value)
         self.take(len(parts))
-        by_parts = isinstance(value, (*_CONTAINERS, CellType))
+        same = isinstance(value, (*_CONTAINERS, CellType)) or _Same(value)
         facts = [part if isinstance(part, _PLAIN) else self.fact(part) for part in parts]
-        return type(value) if by_parts else _Same(value), facts
+        return type(value), same, facts
 
     def everything(self, values: Iterable[Any]) -> Iterator[Any]:
         """The values and all that they contain, except plain ones and those already met.
@@ -161,6 +162,14 @@ def _content(cell: CellType) -> list[Any]:
         return []
 
 
+def _current(variable: ContextVar[Any]) -> list[Any]:
+    """The value of a variable of the context, or its default."""
+    try:
+        return [variable.get()]
+    except LookupError:
+        return []
+
+
 def _held(value: Any) -> list[Any]:
     """The attributes of an object: those in a dictionary and those with a place of their own."""
     try:
@@ -168,21 +177,28 @@ def _held(value: Any) -> list[Any]:
     except Exception:  # from its __getattr__, as in parts of pydantic's models
         own = None
     kind: Any = type(value)
-    held = [getattr(value, name, None) for name in _slots(kind)]
+    held = [_in_slot(slot, value) for slot in _slots(kind)]
     return [own, *held] if isinstance(own, dict) else held
 
 
+def _in_slot(slot: MemberDescriptorType, value: Any) -> Any:
+    try:  # not by its name, which a property or a __getattr__ may answer
+        return slot.__get__(value)
+    except AttributeError:
+        return None
+
+
 @lru_cache(1000)
-def _slots(kind: type) -> list[str]:
-    """The names in ``__slots__`` of a class, or of what is built in, such as ``partial.func``."""
-    attributes = [pair for each in kind.__mro__ for pair in vars(each).items()]
-    return [name for name, part in attributes if isinstance(part, MemberDescriptorType)]
+def _slots(kind: type) -> list[MemberDescriptorType]:
+    """Those in ``__slots__`` of a class, or of what is built in, such as ``partial.func``."""
+    attributes = [part for each in kind.__mro__ for part in vars(each).values()]
+    return [part for part in attributes if isinstance(part, MemberDescriptorType)]
 
 
 _INSIDE: dict[type, Callable[[Any], Sequence[Any]]] = {
     BuiltinFunctionType: lambda method: (method.__self__,),
     CellType: _content,
-    ContextVar: lambda variable: (variable.get(None),),
+    ContextVar: _current,
     weakref.ref: lambda reference: (reference(),),
     MappingProxyType: lambda view: ({**view},),
 }
@@ -226,10 +242,11 @@ def surroundings_of(cell: nn.Module) -> Surroundings:
                 walk.take(10)  # so long does its code take
                 for code in _codes(value.__code__):
                     names |= {*code.co_names}
-                    strings |= {part for part in code.co_consts if isinstance(part, str)}
-                    read |= _entries(value.__globals__, _globals_of(code))
+                    named = _strings(code.co_consts)
+                    strings |= named
+                    read |= _entries(value.__globals__, _globals_of(code), named)
         for space, is_called in spaces.items():
-            read |= _attributes(space, names | strings, is_called)
+            read |= _attributes(space, names, strings, is_called)
         read |= _entries(sys.modules, names | strings)
         waiting = [read[key]() for key in read.keys() - found.keys()]
         found |= read
@@ -237,21 +254,28 @@ def surroundings_of(cell: nn.Module) -> Surroundings:
     return Surroundings([*found.values()], names, containers)
 
 
-def _entries(variables: dict[str, Any], names: set[str]) -> dict[tuple[int, str], Variable]:
-    """The variables in a dictionary that have one of some names."""
-    known = names & variables.keys()
+def _entries(
+    variables: dict[str, Any], names: set[str], strings: Iterable[str] = ()
+) -> dict[tuple[int, str], Variable]:
+    """The variables in a dictionary that have one of some names, or may get one in a string."""
+    known = (names & variables.keys()).union(strings)
     return {(id(variables), name): partial(variables.get, name) for name in known}
 
 
-def _attributes(space: Any, names: set[str], is_called: bool) -> dict[tuple[int, str], Variable]:
-    """The attributes of a module or a class that have one of some names, or need none."""
+def _attributes(
+    space: Any, names: set[str], strings: set[str], is_called: bool
+) -> dict[tuple[int, str], Variable]:
+    """The attributes of a module or a class that have one of some names, or need none.
+
+    Those named in strings may be set later: ``getattr(settings, "factor", 1.0)``.
+    """
     if isinstance(space, ModuleType):
         name = vars(space).get("__name__")
-        return {} if _is_of_library(name) else _entries(vars(space), names)
+        return {} if _is_of_library(name) else _entries(vars(space), names, strings)
     kinds = [kind for kind in space.__mro__ if not _is_fixed(kind.__module__)]
     found = [pair for kind in kinds for pair in vars(kind).items()]
-    methods = {n for n, part in found if n.startswith("__") and isinstance(part, FunctionType)}
-    known = methods.union(n for n, _ in found if n in names)
+    methods = {n for n, part in found if n.startswith("__") and isinstance(part, _METHODS)}
+    known = methods.union(strings, (n for n, _ in found if n in names))
     known -= set() if is_called else {"__init__", "__new__"}
     # Each in all of them: a class may define a name of its bases later.
     return {(id(kind), n): partial(vars(kind).get, n) for kind in kinds for n in known}
@@ -263,6 +287,17 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
     for part in code.co_consts:
         if isinstance(part, CodeType):
             yield from _codes(part)
+
+
+def _strings(constants: Iterable[Any]) -> set[str]:
+    """The strings among constants that may be names, ``"a"`` or ``"a.b"``, also within tuples."""
+    found: set[str] = set()
+    for part in constants:
+        if isinstance(part, str) and part.replace(".", "_").isidentifier():
+            found.add(part)
+        elif isinstance(part, (tuple, frozenset)):
+            found |= _strings(part)
+    return found
 
 
 def _globals_of(code: CodeType) -> set[str]:
