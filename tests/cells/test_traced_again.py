@@ -134,6 +134,12 @@ class Strict:
         raise KeyError(name)
 
 
+class Numbers(dict):
+    """A dictionary with an attribute."""
+
+    factor = 1.0
+
+
 class Steps:
     """An object with a method that calls another one."""
 
@@ -167,7 +173,7 @@ class Cell(traced_cell.Cell):
         self.helper, self.functions = Helper(), [lambda h: FACTOR * h]
         self.scaled, self.partial = Helper().scaled, partial(lambda k, h: k * FACTOR * h, 2.0)
         self.mode, self.items, self.called = Mode.PLUS, Items(), Steps().first
-        self.other = Other()
+        self.other, self.with_attribute = Other(), Numbers(a=1.0)
         self.twice, self.array, self.long = Twice(), array("d", [1.0]), [0] * 2000
         self.numpy, self.by_first = np.ones(2), partial(lambda k, h: k[0] * h, [1.0])
         self.in_partial = partial(lambda function, h: function(h), lambda h: FACTOR * h)
@@ -401,6 +407,10 @@ CHANGES = {
     "name in a tuple": (by_names, lambda c: setattr(Other, "factor", Other.factor + 1)),
     "attribute that is set later": (by_names, lambda c: setattr(Other, "late", 3.0)),
     "variable by a string": (lambda s, h: globals()["FACTOR"] * h, set_global),
+    "attribute of a dictionary": (
+        lambda s, h: s.with_attribute.factor * h,
+        lambda c: setattr(c.with_attribute, "factor", 3.0),
+    ),
     "object of another class": (
         lambda s, h: s.other.factor * h,
         lambda c: setattr(c.other, "__class__", Shared),

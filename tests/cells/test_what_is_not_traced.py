@@ -598,6 +598,37 @@ def pairs(depth):
     return SimpleNamespace(**{name: pairs(depth - 1) for name in "ab" if depth})
 
 
+class Unhashed(type):
+    """A class of classes that are no keys of dictionaries."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __eq__(cls, other):
+        return cls is other
+
+
+def of_nothing():
+    """A proxy of an object that is gone."""
+    return weakref.proxy(Cell())
+
+
+def released():
+    """A view of memory that may not be read any more."""
+    view = memoryview(b"a")
+    view.release()
+    return view
+
+
+@pytest.mark.parametrize("made", [of_nothing, released, Unhashed("Odd", (), {})])
+def test_an_object_that_cannot_be_looked_at(made):
+    cell = Cell()
+    cell.of, cell.held = torch.tanh, [made()]  # torch looks at attributes themselves
+    assert_same_here(cell)
+    assert cell.explain(tree(20, 3)).reason.startswith("what it refers to cannot be watched: ")
+    cell.held = None
+    assert cell.explain(tree(20, 3)).way in ("compiled", "traced")
+
+
 TOO_MUCH = {
     "parts": everything(),
     "parts far within": [[[[[[everything()]]]]]],

@@ -94,6 +94,8 @@ def recurrence_of(
             known = modes[cell.training] = _Cached(facts, variables, traced, sources)
     except (TooManyParts, RecursionError):
         known = modes[cell.training] = _Cached([], [], _TOO_MANY, set())
+    except Exception as error:  # from an object that it refers to, such as a proxy of nothing
+        return f"what it refers to cannot be watched: {type(error).__name__}: {error}"
     return known.recurrence
 
 

@@ -138,10 +138,9 @@ class Walk:
 
 def _inside(value: Any) -> Sequence[Any]:
     """What a value contains or refers to, other than as a variable that a function reads."""
-    if isinstance(value, dict):
-        return [*value, *value.values()]
     if isinstance(value, _CONTAINERS):
-        return [*value]
+        parts = [*value, *value.values()] if isinstance(value, dict) else [*value]
+        return parts if type(value) in _CONTAINERS else parts + _held(value)
     if isinstance(value, _LEAVES):
         return ()
     if isinstance(value, FunctionType):
