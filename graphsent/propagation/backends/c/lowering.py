@@ -46,7 +46,7 @@ class Lowered:
             for number, refs in enumerate(self.results)
             if refs == [refs[0].value.ref()] and refs[0].value.op not in LEAVES
         }
-        self.forward = _choose_arrays(self.values, whole.values(), set())
+        self.forward = _choose_arrays(self.values, whole.values())
         of_gradients = self.gradients.values()
         # Some may have been traced, but without use in the forward pass.
         self.back_values = [value for value in reached(of_gradients) if value not in known]
@@ -54,7 +54,7 @@ class Lowered:
         used += [share.term.rows for share in self.gradients.weights]
         self.kept = self.forward.intersection(needed(used, self.forward))
         roots = [share.sums for share in self.gradients.weights]
-        self.backward = _choose_arrays(self.back_values, roots, known) - known
+        self.backward = _choose_arrays(self.back_values, roots)
         # On a GPU, products are computed by torch, in arrays of their own.
         self.direct = {value: n for n, value in whole.items() if value.op != "product"}
 
@@ -72,23 +72,15 @@ def needed(values: Iterable[Value], arrays: set[Value]) -> list[Value]:
     return list(found)
 
 
-def _choose_arrays(
-    values: Sequence[Value], roots: Iterable[Value], known: set[Value]
-) -> set[Value]:
-    """The values to store in arrays.
-
-    Args:
-        values: All computed values, in order.
-        roots: Those that need an array.
-        known: Those that have one already.
-    """
+def _choose_arrays(values: Sequence[Value], roots: Iterable[Value]) -> set[Value]:
+    """The values to store in arrays, among them the roots."""
     uses: dict[Value, list[tuple[Value, int, int]]] = defaultdict(list)
     for value in values:
         for ref in value.args:
             uses[ref.value].append((value, ref.first, ref.end))
-    chosen = set(known) | {value for value in roots if value.op not in LEAVES}
+    chosen = {value for value in roots if value.op not in LEAVES}
     for value in values:
-        if value.op in LEAVES or value in known:
+        if value.op in LEAVES:
             continue
         slow = value.op in _ARRAYS or (value.op in OPERATIONS and OPERATIONS[value.op].slow)
         if slow or _is_often_used(value, uses[value]):
