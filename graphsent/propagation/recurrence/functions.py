@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial, reduce
 from string import ascii_lowercase
 from typing import Any
@@ -46,24 +46,19 @@ def _linear(tracer: Tracer, input: Any, weight: Any, bias: Any = None) -> Symbol
 
 def _product(tracer: Tracer, refs: Sequence[Ref], weight: int, out_feats: int) -> Ref:
     """The product of columns side by side with a weight."""
-    groups: dict[tuple[Domain, bool], list[Term]] = {}
+    groups: dict[tuple[Domain, bool], list[tuple[int, Ref]]] = {}
     column = 0
     for ref in refs:
         value = ref.value
-        if value.op == "number" and value.data == 0:
-            column += ref.width
-            continue
-        if value.domain == Domain.CONSTANT:
-            raise Untraceable("it multiplies a weight by a tensor that is the same for all nodes")
-        if ref != value.ref():
-            value = tracer.expressions.make("pack", value.domain, ref.width, (ref,))
-        key = value.domain, _is_of_inputs(value)
-        groups.setdefault(key, []).append(Term(value, weight, column, out_feats))
+        if value.op != "number" or value.data != 0:
+            groups.setdefault((value.domain, _is_of_inputs(value)), []).append((column, ref))
         column += ref.width
     results = []
-    for (domain, _), terms in groups.items():
-        joined = tuple(_joined(tracer, domain, terms))
-        value = tracer.expressions.make("product", domain, out_feats, (), joined)
+    for (domain, _), parts in groups.items():
+        if domain == Domain.CONSTANT:
+            raise Untraceable("it multiplies a weight by a tensor that is the same for all nodes")
+        terms = tuple(Term(rows, weight, n, out_feats) for n, rows in _joined(tracer, parts))
+        value = tracer.expressions.make("product", domain, out_feats, (), terms)
         results.append(_hoisted(tracer, value).ref())
     if not results:
         return tracer.expressions.number(0, out_feats)
@@ -80,29 +75,27 @@ def _hoisted(tracer: Tracer, value: Value) -> Value:
     return tracer.expressions.make("input", Domain.NODE, value.width, (), number)
 
 
-def _joined(tracer: Tracer, domain: Domain, terms: list[Term]) -> list[Term]:
-    """Merges terms of adjacent columns of the weight, except states in slots."""
+def _joined(tracer: Tracer, parts: Sequence[tuple[int, Ref]]) -> Iterator[tuple[int, Value]]:
+    """Merges what is multiplied by adjacent columns of a weight, except states in slots."""
 
-    def is_alone(term: Term) -> bool:
-        return tracer.num_slots is not None and term.rows.op == "state"
+    def is_alone(ref: Ref) -> bool:
+        state = tracer.num_slots is not None and ref.value.op == "state"
+        return state and ref == ref.value.ref()
 
-    groups: list[list[Term]] = []
-    for term in terms:
-        last = groups[-1][-1] if groups else term
-        adjacent = last.column + last.rows.width == term.column
-        if adjacent and not is_alone(last) and not is_alone(term):
-            groups[-1].append(term)
+    groups: list[tuple[int, list[Ref]]] = []
+    end = -1
+    for column, ref in parts:
+        if column == end and not is_alone(groups[-1][1][-1]) and not is_alone(ref):
+            groups[-1][1].append(ref)
         else:
-            groups.append([term])
-    results = []
-    for first, *others in groups:
-        if others:
-            values = [term.rows for term in (first, *others)]
-            refs = [v.args[0] if v.op == "pack" and len(v.args) == 1 else v.ref() for v in values]
+            groups.append((column, [ref]))
+        end = column + ref.width
+    for column, refs in groups:
+        rows = refs[0].value
+        if refs != [rows.ref()]:
             width = sum(ref.width for ref in refs)
-            first = first._replace(rows=tracer.expressions.make("pack", domain, width, refs))
-        results.append(first)
-    return results
+            rows = tracer.expressions.make("pack", rows.domain, width, refs)
+        yield column, rows
 
 
 def _is_of_inputs(value: Value) -> bool:
