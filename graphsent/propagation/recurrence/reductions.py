@@ -56,10 +56,9 @@ def _over_dims(reduction: Callable[..., Symbol]) -> Callable[..., Symbol]:
     """Makes a reduction over one dimension take several, which it reduces one by one."""
 
     def reduced(tracer: Tracer, a: Symbol, dim: Any = None, keepdim: bool = False) -> Symbol:
-        if not is_a(dim, (tuple, list)) or len(dim) == 1:
-            return reduction(tracer, a, dim_of(a, dim), keepdim)
-        dims = sorted({dim_of(a, each) for each in dim}, reverse=True)
-        if not dims or len(dims) < len(dim):
+        given = dim if is_a(dim, (tuple, list)) else [dim]
+        dims = sorted({dim_of(a, each) for each in given}, reverse=True)
+        if not dims or len(dims) < len(given):
             raise Untraceable("it reduces over all dimensions, or over one of them twice")
         for each in dims:
             a = reduction(tracer, a, each, keepdim)
@@ -201,10 +200,7 @@ _register("amin")(lambda tracer, a, *args, **kwargs: -_amax(tracer, -a, *args, *
 def _softmax(
     tracer: Tracer, a: Any, dim: Any = None, _stacklevel: int = 3, dtype: Any = None
 ) -> Symbol:
-    _check_dtype(_stacklevel, dtype)
-    dim = dim_of(a, dim)
-    # The result does not depend on the number subtracted, so it needs no gradient.
-    exponentials = (a - _fixed(tracer, _amax(tracer, a, dim, True))).exp()
+    exponentials = _lowered(tracer, a, dim, _stacklevel, dtype).exp()
     return exponentials / _sum(tracer, exponentials, dim, True)
 
 
@@ -236,10 +232,16 @@ _register("softmin")(lambda tracer, a, *args, **kwargs: _softmax(tracer, -a, *ar
 def _log_softmax(
     tracer: Tracer, a: Any, dim: Any = None, _stacklevel: int = 3, dtype: Any = None
 ) -> Symbol:
-    _check_dtype(_stacklevel, dtype)
-    dim = dim_of(a, dim)
-    shifted = a - _fixed(tracer, _amax(tracer, a, dim, True))
-    return shifted - _sum(tracer, shifted.exp(), dim, True).log()
+    lowered = _lowered(tracer, a, dim, _stacklevel, dtype)
+    return lowered - _sum(tracer, lowered.exp(), dim, True).log()
+
+
+def _lowered(tracer: Tracer, a: Any, dim: Any, _stacklevel: Any, dtype: Any) -> Any:
+    """Numbers less the largest of them, of which no exponential is infinite."""
+    if dtype is not None or not is_a(_stacklevel, int):  # methods have dtype as third argument
+        raise Untraceable("it changes the dtype of a tensor")
+    # A softmax does not depend on the number subtracted, so it needs no gradient.
+    return a - _fixed(tracer, _amax(tracer, a, dim, True))
 
 
 @_register("layer_norm")
@@ -265,12 +267,6 @@ def _rms_norm(
     eps = torch.finfo(tracer.like.dtype).eps if eps is None else eps
     normal = a / (_mean(tracer, a * a, -1, True) + eps).sqrt()
     return normal if weight is None else normal * weight
-
-
-def _check_dtype(_stacklevel: Any, dtype: Any) -> None:
-    """Refuses another dtype, which methods of tensors have as third argument."""
-    if dtype is not None or not is_a(_stacklevel, int):
-        raise Untraceable("it changes the dtype of a tensor")
 
 
 def _fixed(tracer: Tracer, a: Symbol) -> Any:
