@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial, reduce
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -67,25 +67,31 @@ def differentiate(expressions: Expressions, results: Sequence[Sequence[Ref]]) ->
     return _Reverse(expressions).run(results)
 
 
+def _operator(op: str) -> Callable[..., Operand]:
+    """A method that applies an operation to columns and others."""
+
+    def operate(*columns: Operand) -> Operand:
+        expressions = columns[0].expressions
+        return Operand(expressions, expressions.pointwise(op, *(part.ref for part in columns)))
+
+    return operate
+
+
 class Operand:
-    """Columns with arithmetic operators, in which the gradients of operations are written."""
+    """Columns with arithmetic operators, in which the gradients of operations are written.
+
+    ``a.at_least(b)`` is 1 where ``a`` is at least ``b``, else 0.
+    """
 
     def __init__(self, expressions: Expressions, ref: Ref) -> None:
         self.expressions, self.ref = expressions, ref
 
-    def _made(self, op: str, *columns: Operand) -> Operand:
-        refs = (part.ref for part in columns)
-        return Operand(self.expressions, self.expressions.pointwise(op, *refs))
+    __add__, __sub__, __mul__, __truediv__ = map(_operator, ("add", "sub", "mul", "div"))
+    exp, at_least, _where = map(_operator, ("exp", "step", "where"))
 
     def number(self, number: float) -> Operand:
         """A number in each of the columns."""
         return Operand(self.expressions, self.expressions.number(number, self.ref.width))
-
-    def __add__(self, other: Operand) -> Operand:
-        return self._made("add", self, other)
-
-    def __sub__(self, other: Operand) -> Operand:
-        return self._made("sub", self, other)
 
     def __rsub__(self, number: float) -> Operand:
         return self.number(number) - self
@@ -93,24 +99,10 @@ class Operand:
     def __neg__(self) -> Operand:
         return 0 - self
 
-    def __mul__(self, other: Operand) -> Operand:
-        return self._made("mul", self, other)
-
-    def __truediv__(self, other: Operand) -> Operand:
-        return self._made("div", self, other)
-
-    def exp(self) -> Operand:
-        """The exponential function of each."""
-        return self._made("exp", self)
-
-    def at_least(self, other: Operand) -> Operand:
-        """1 where these are at least the others, else 0."""
-        return self._made("step", self, other)
-
     def chosen(self, other: Operand) -> tuple[Operand, Operand]:
         """The others where these are not 0, and the others where these are 0; else 0."""
         zeros = other.number(0)
-        return self._made("where", self, other, zeros), self._made("where", self, zeros, other)
+        return self._where(other, zeros), self._where(zeros, other)
 
 
 class _Reverse:
