@@ -13,7 +13,6 @@ from graphsent.propagation.recurrence.expressions import Domain, Ref
 from graphsent.propagation.recurrence.pointwise import POINTWISE, maximum, minimum
 from graphsent.propagation.recurrence.symbols import (
     CHILDREN,
-    NODES,
     Indices,
     Size,
     Symbol,
@@ -87,9 +86,7 @@ def _mean(tracer: Tracer, a: Symbol, dim: int, keepdim: bool) -> Symbol:
     if a.shape[dim] is not CHILDREN:
         return tracer.pointwise("mul", total, 1 / a.codes.shape[dim])
     degree = tracer.expressions.make("degree", Domain.NODE, 1)
-    shape = [size if size is NODES else 1 for size in total.shape]
-    codes = tracer.codes_of([degree.ref()]).reshape([1] * total.dim())
-    return tracer.pointwise("div", total, Symbol(tracer, codes, shape))
+    return tracer.pointwise("div", total, Symbol(tracer, tracer.codes_of([degree.ref()]), (1,)))
 
 
 @_register("var")

@@ -26,7 +26,7 @@ from graphsent.propagation.recurrence.tracing import Tracer, registering
 _VIEWS = (
     *("reshape", "view", "flatten", "unflatten", "expand", "broadcast_to", "unsqueeze", "squeeze"),
     *("transpose", "swapaxes", "swapdims", "permute", "movedim", "moveaxis", "select", "narrow"),
-    *("unbind", "chunk", "split", "split_with_sizes"),
+    *("t", "unbind", "chunk", "split", "split_with_sizes"),
 )
 _RESHAPING = (Tensor.reshape, Tensor.view)
 """They could exchange columns and predecessors: ``h.reshape(h.shape[0], 2, -1)`` of 2 columns."""
@@ -117,7 +117,6 @@ def _getitem(tracer: Tracer, a: Symbol, index: Any) -> Symbol:
     return _item(tracer, a, index)
 
 
-_register("t")(sharing(lambda tracer, a: transpose(tracer, a, 0, 1)))
 _register("expand_as")(sharing(lambda tracer, a, other: _expand(tracer, a, *other.shape)))
 _register("view_as", "reshape_as")(
     sharing(lambda tracer, a, other: _reshape(tracer, a, *other.shape))
