@@ -576,6 +576,10 @@ OF_TWO = {
         lambda h: h[:, 0].norm(dim=-1, keepdim=True) * h[:, 1],
         [[0.0, -0.0, 0.0], [1.0, 2.0, 3.0]],
     ),
+    "infinite numbers and NaN": (
+        lambda h: h[:, 0].masked_fill(h[:, 1] > 1, -INF).masked_fill(h[:, 1] < -1, NAN),
+        [[1.0, 2.0, 3.0], [2.0, 0.0, -2.0]],
+    ),
     "interpolation": (
         lambda h: torch.lerp(h[:, 0], h[:, 1], 1.0) + h[:, 0].lerp(h[:, 1], 0.3),
         [[1e8, 1000.0, INF, 1.0], [1.0, 0.001, 1.0, INF]],

@@ -73,9 +73,8 @@ class Layout:
         rows = {NODE: "s->inner", SOURCE: "s->num_rows", EDGE: "w->num_edges"}[value.domain]
         if lowered.starts:
             rows = "w->num_starts"
-        if group == "BACKWARD" and any(
-            share.sums is value and self.of_slot(share.term) for share in lowered.gradients.weights
-        ):
+        weights = lowered.gradients.weights
+        if any(share.sums is value and self.of_slot(share.term) for share in weights):
             rows = f"({rows} + s->places.first_pair[COUNT])"
         block = "s->edge_block" if value.domain == EDGE else "s->block"
         name = f"{'w' if lowered.starts else 'v'}{value.number}"
@@ -93,11 +92,9 @@ class Layout:
         """Arrays of the backward pass that are read after their block, by sources or weights."""
         readers = [value for value in lowered.back_values if value.op == "pull"]
         read = [ref.value for value in readers for ref in value.args]
-        if self.slotted:
-            read += [s.ref.value for shares in lowered.gradients.states.values() for s in shares]
+        read += [s.ref.value for shares in lowered.gradients.states.values() for s in shares]
         whole = needed(read, lowered.forward | lowered.backward)
-        whole += [share.sums for share in lowered.gradients.weights]
-        return set(whole)
+        return whole | {share.sums for share in lowered.gradients.weights}
 
     # Addresses
 

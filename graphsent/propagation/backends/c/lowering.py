@@ -52,24 +52,24 @@ class Lowered:
         self.back_values = [value for value in reached(of_gradients) if value not in known]
         used = [v for value in self.back_values for v in value.inputs() if v in known]
         used += [share.term.rows for share in self.gradients.weights]
-        self.kept = self.forward.intersection(needed(used, self.forward))
+        self.kept = needed(used, self.forward)
         roots = [share.sums for share in self.gradients.weights]
         self.backward = _choose_arrays(self.back_values, roots)
         # On a GPU, products are computed by torch, in arrays of their own.
         self.direct = {value: n for n, value in whole.items() if value.op != "product"}
 
 
-def needed(values: Iterable[Value], arrays: set[Value]) -> list[Value]:
-    """The arrays and leaves from which values without arrays are computed in place."""
-    found: dict[Value, None] = {}
+def needed(values: Iterable[Value], arrays: set[Value]) -> set[Value]:
+    """The arrays from which values without arrays are computed in place."""
+    found: set[Value] = set()
     waiting = list(values)
     while waiting:
         value = waiting.pop()
-        if value in arrays or value.op in LEAVES:
-            found[value] = None
+        if value in arrays:
+            found.add(value)
         else:
             waiting.extend(value.inputs())
-    return list(found)
+    return found
 
 
 def _choose_arrays(values: Sequence[Value], roots: Iterable[Value]) -> set[Value]:
@@ -78,11 +78,11 @@ def _choose_arrays(values: Sequence[Value], roots: Iterable[Value]) -> set[Value
     for value in values:
         for ref in value.args:
             uses[ref.value].append((value, ref.first, ref.end))
-    chosen = {value for value in roots if value.op not in LEAVES}
+    chosen = set(roots)
     for value in values:
         if value.op in LEAVES:
             continue
-        slow = value.op in _ARRAYS or (value.op in OPERATIONS and OPERATIONS[value.op].slow)
+        slow = value.op in _ARRAYS or OPERATIONS[value.op].slow
         if slow or _is_often_used(value, uses[value]):
             chosen.add(value)
         read = [term.rows for term in value.data] if value.op == "product" else []

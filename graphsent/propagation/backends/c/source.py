@@ -137,7 +137,7 @@ class Passes:
         """Copies the parts of the states that are not stored there directly."""
         text, row = "", "r" if lowered.starts else "(w->num_starts + r)"
         for number, refs in enumerate(lowered.results):
-            if len(refs) > 1 or lowered.direct.get(refs[0].value) != number:
+            if lowered.direct.get(refs[0].value) != number:
                 text += self.steps.stored(lowered, refs, f"s->state[{number}] + {row} * SIZE")
         return over_rows(NODE, text)
 

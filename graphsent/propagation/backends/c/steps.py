@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import groupby
-from math import isfinite, isnan
 
 from graphsent.propagation.backends.c.layout import EDGE, Layout
 from graphsent.propagation.backends.c.lowering import OVER_EDGES, Lowered
@@ -58,7 +57,8 @@ class Body:
         """The name of a vector with ``n`` columns from ``j``."""
         value = ref.value
         if value.op == "number":
-            return f"all({_number(value.data)})"
+            number = repr(value.data).replace("inf", "INFINITY").replace("nan", "NAN")
+            return f"all({number})"
         if self.skip_back and value.op == "back" and self.layout.of_slot(value.data):
             return ZEROS
         key = (value, ref.first, ref.spread)
@@ -125,13 +125,6 @@ def over_rows(domain: Domain, body: str) -> str:
         return ""
     row = "q" if domain == Domain.SOURCE else "r"
     return f"for (int64_t {row} = first; {row} < last; {row}++) {{\n{body}}}\n"
-
-
-def _number(value: float) -> str:
-    """A number as C code."""
-    if isnan(value):
-        return "NAN"
-    return repr(value) if isfinite(value) else f"{'-' * (value < 0)}INFINITY"
 
 
 class Steps:
