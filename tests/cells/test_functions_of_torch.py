@@ -501,6 +501,31 @@ ALL_DIMENSIONS = "it reduces over all dimensions, "
             "it calls scaled_dot_product_attention with options",
         ),
         (
+            lambda cell, h: functional.linear(h, h.sum(1)),
+            "it multiplies by a matrix that is not a parameter",
+        ),
+        (
+            lambda cell, h: cell.V(h[..., :5]),
+            f"it multiplies rows of another size by a weight ({SIZE}, {SIZE})",
+        ),
+        (
+            lambda cell, h: (h.sum(1) @ h.sum(1).mT).unsqueeze(1) * h,
+            "it multiplies tensors of 2 and 2 dimensions",
+        ),
+        (lambda cell, h: h @ h.sum(1, True), "it multiplies matrices of other sizes"),
+        (
+            lambda cell, h: torch.bmm(h, cell.pairs.weight),
+            "it multiplies by several matrices that are parameters",
+        ),
+        (
+            lambda cell, h: torch.bmm(h.mT, h.unsqueeze(1)).squeeze(1),
+            "it calls bmm with other than two batches of as many matrices",
+        ),
+        (
+            lambda cell, h: cell.pairs(h, h[..., :5]),
+            "it calls bilinear with tensors of other sizes",
+        ),
+        (
             lambda cell, h: torch.cat([h[..., i : i + 1] for i in [0, 5] * 130], -1).tanh(),
             "a tensor consists of more than 256 pieces",
         ),
@@ -515,7 +540,9 @@ ALL_DIMENSIONS = "it reduces over all dimensions, "
         *("all dimensions", "no dimensions", "maxima of two dimensions", "product of many"),
         *("variance", "the same for all", "a parameter for all", "a comparison times a number"),
         *("mixed conditions", "choice by a parameter", "given memory", "more columns"),
-        *("many slopes", "causal", "many pieces"),
+        *("many slopes", "causal", "product with states", "columns of a product"),
+        *("matrices of nodes", "other matrices", "several parameters", "other batches"),
+        *("other pairs", "many pieces"),
     ],
 )
 def test_reasons_name_what_the_user_wrote(function, reason):
