@@ -144,7 +144,7 @@ def _inside(value: Any) -> Sequence[Any]:
     if isinstance(value, _LEAVES):
         return ()
     if isinstance(value, FunctionType):
-        if _is_of_fixed_module(value):
+        if all(map(_is_fixed, _modules_of(value))):
             return ()
         default = value.__defaults__, value.__kwdefaults__
         # IPython's autoreload replaces the code of a function that was edited.
@@ -237,11 +237,13 @@ def surroundings_of(cell: nn.Module) -> Surroundings:
             spaces.setdefault(type(value), False)
             if isinstance(value, (type, ModuleType)):
                 spaces[value] = True
-            if isinstance(value, FunctionType) and not _is_of_fixed_module(value):
+            modules = _modules_of(value) if isinstance(value, FunctionType) else ()
+            if not all(map(_is_of_library, modules)):
                 walk.take(10)  # so long does its code take
+                is_fixed = all(map(_is_fixed, modules))  # os.getenv, for example, reads a variable
                 for code in _codes(value.__code__):
-                    names |= {*code.co_names}
-                    named = _strings(code.co_consts)
+                    named = _strings(() if is_fixed else code.co_consts)
+                    names |= set() if is_fixed else {*code.co_names}
                     strings |= named
                     read |= _entries(value.__globals__, _globals_of(code), named)
         for space, is_called in spaces.items():
@@ -315,7 +317,6 @@ def _is_fixed(module: Any) -> bool:
     return _is_of_library(module) or str(module).partition(".")[0] in sys.stdlib_module_names
 
 
-def _is_of_fixed_module(function: FunctionType) -> bool:
-    """Whether a function is of such a module; functools.wraps copies the name of another one."""
-    modules = function.__module__, function.__globals__.get("__name__")
-    return all(map(_is_fixed, modules))
+def _modules_of(function: FunctionType) -> tuple[Any, Any]:
+    """The names of a function's modules: functools.wraps copies that of another function."""
+    return function.__module__, function.__globals__.get("__name__")
