@@ -113,7 +113,7 @@ class Helper:
 class Other:
     """An object whose class may be replaced."""
 
-    factor = 1.0
+    factor, number = 1.0, 1.0
 
 
 class New:
@@ -354,8 +354,8 @@ def set_hidden(cell):
 
 
 def by_names(self, h):
-    for name in ("factor", "late"):
-        h = getattr(Other, name, 2.0) * h
+    for name in ("factor", "number"):
+        h = getattr(Other, name) * h
     return h
 
 
@@ -405,7 +405,10 @@ CHANGES = {
         lambda c: setattr(type(c), "factor", 3.0),
     ),
     "name in a tuple": (by_names, lambda c: setattr(Other, "factor", Other.factor + 1)),
-    "attribute that is set later": (by_names, lambda c: setattr(Other, "late", 3.0)),
+    "attribute that is set later": (
+        lambda s, h: getattr(Other, "late", 1.0) * h,
+        lambda c: setattr(Other, "late", 3.0),
+    ),
     "variable by a string": (lambda s, h: globals()["FACTOR"] * h, set_global),
     "attribute of a dictionary": (
         lambda s, h: s.with_attribute.factor * h,

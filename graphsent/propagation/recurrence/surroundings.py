@@ -228,7 +228,8 @@ def surroundings_of(cell: nn.Module) -> Surroundings:
         TooManyParts: There are too many objects or functions.
     """
     found: dict[tuple[int, str], Variable] = {}
-    walk, names, strings = Walk(), {"forward", "project", "start", "combine"}, set[str]()
+    walk, names = Walk(), {"forward", "project", "start", "combine"}
+    strings, set_later = set[str](), set[str]()
     spaces: dict[Any, bool] = {}  # modules and classes, and whether these may be called
     waiting: list[Any] = [cell]
     while waiting:
@@ -242,12 +243,16 @@ def surroundings_of(cell: nn.Module) -> Surroundings:
                 walk.take(10)  # so long does its code take
                 is_fixed = all(map(_is_fixed, modules))  # os.getenv, for example, reads a variable
                 for code in _codes(value.__code__):
-                    named = _strings(() if is_fixed else code.co_consts)
+                    constants = () if is_fixed else code.co_consts
+                    named = {*_strings(constants)}
+                    # In tuples, there are also the names of arguments, which nobody sets.
+                    later = {part for part in named.intersection(constants) if part.isidentifier()}
                     names |= set() if is_fixed else {*code.co_names}
                     strings |= named
-                    read |= _entries(value.__globals__, _globals_of(code), named)
+                    set_later |= later
+                    read |= _entries(value.__globals__, named | _globals_of(code), later)
         for space, is_called in spaces.items():
-            read |= _attributes(space, names, strings, is_called)
+            read |= _attributes(space, names | strings, set_later, is_called)
         read |= _entries(sys.modules, names | strings)
         waiting = [read[key]() for key in read.keys() - found.keys()]
         found |= read
@@ -256,27 +261,27 @@ def surroundings_of(cell: nn.Module) -> Surroundings:
 
 
 def _entries(
-    variables: dict[str, Any], names: set[str], strings: Iterable[str] = ()
+    variables: dict[str, Any], names: set[str], set_later: Iterable[str] = ()
 ) -> dict[tuple[int, str], Variable]:
-    """The variables in a dictionary that have one of some names, or may get one in a string."""
-    known = (names & variables.keys()).union(strings)
+    """The variables in a dictionary that have one of some names, or may be set later."""
+    known = (names & variables.keys()).union(set_later)
     return {(id(variables), name): partial(variables.get, name) for name in known}
 
 
 def _attributes(
-    space: Any, names: set[str], strings: set[str], is_called: bool
+    space: Any, names: set[str], set_later: set[str], is_called: bool
 ) -> dict[tuple[int, str], Variable]:
     """The attributes of a module or a class that have one of some names, or need none.
 
-    Those named in strings may be set later: ``getattr(settings, "factor", 1.0)``.
+    Others may be set later, such as that in ``getattr(settings, "factor", 1.0)``.
     """
     if isinstance(space, ModuleType):
         name = vars(space).get("__name__")
-        return {} if _is_of_library(name) else _entries(vars(space), names, strings)
+        return {} if _is_of_library(name) else _entries(vars(space), names, set_later)
     kinds = [kind for kind in space.__mro__ if not _is_fixed(kind.__module__)]
     found = [pair for kind in kinds for pair in vars(kind).items()]
     methods = {n for n, part in found if n.startswith("__") and isinstance(part, _METHODS)}
-    known = methods.union(strings, (n for n, _ in found if n in names))
+    known = methods.union(set_later, (n for n, _ in found if n in names))
     known -= set() if is_called else {"__init__", "__new__"}
     # Each in all of them: a class may define a name of its bases later.
     return {(id(kind), n): partial(vars(kind).get, n) for kind in kinds for n in known}
@@ -290,15 +295,13 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
             yield from _codes(part)
 
 
-def _strings(constants: Iterable[Any]) -> set[str]:
-    """The strings among constants that may be names, ``"a"`` or ``"a.b"``, also within tuples."""
-    found: set[str] = set()
+def _strings(constants: Iterable[Any]) -> Iterator[str]:
+    """The strings among constants, also within tuples."""
     for part in constants:
-        if isinstance(part, str) and part.replace(".", "_").isidentifier():
-            found.add(part)
+        if isinstance(part, str):
+            yield part
         elif isinstance(part, (tuple, frozenset)):
-            found |= _strings(part)
-    return found
+            yield from _strings(part)
 
 
 def _globals_of(code: CodeType) -> set[str]:
