@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import random
+import re
 import sys
 import weakref
 from array import array
@@ -697,4 +698,12 @@ def test_a_vocabulary():
 def test_a_generator_without_a_state():
     cell = type("Mine", (Cell,), {"of": lambda self, h: h})()
     cell.random = random.SystemRandom()
+    assert cell.explain(tree(20, 3)).way in ("compiled", "traced")
+
+
+def test_a_function_of_python_that_has_a_cache():
+    """re.sub keeps what it compiled, which other code changes, too."""
+    of = {"of": lambda self, h: len(re.sub(self.pattern, "", "abc")) * h, "pattern": "ab?"}
+    cell = type("Mine", (Cell,), of)()
+    re.purge()
     assert cell.explain(tree(20, 3)).way in ("compiled", "traced")

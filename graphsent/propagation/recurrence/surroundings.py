@@ -241,13 +241,17 @@ def surroundings_of(cell: nn.Module) -> Surroundings:
             modules = _modules_of(value) if isinstance(value, FunctionType) else ()
             if not all(map(_is_of_library, modules)):
                 walk.take(10)  # so long does its code take
-                is_fixed = all(map(_is_fixed, modules))  # os.getenv, for example, reads a variable
+                is_fixed = all(map(_is_fixed, modules))
                 for code in _codes(value.__code__):
-                    constants = () if is_fixed else code.co_consts
-                    named = {*_strings(constants)}
+                    if is_fixed:  # such as os.getenv: of its variables, functions do not change
+                        known = _entries(value.__globals__, _globals_of(code))
+                        read |= {key: each for key, each in known.items() if not callable(each())}
+                        continue
+                    named = {*_strings(code.co_consts)}
                     # In tuples, there are also the names of arguments, which nobody sets.
-                    later = {part for part in named.intersection(constants) if part.isidentifier()}
-                    names |= set() if is_fixed else {*code.co_names}
+                    single = named.intersection(code.co_consts)
+                    later = {part for part in single if part.isidentifier()}
+                    names |= {*code.co_names}
                     strings |= named
                     set_later |= later
                     read |= _entries(value.__globals__, named | _globals_of(code), later)
