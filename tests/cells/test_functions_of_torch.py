@@ -108,7 +108,9 @@ OTHERS = {
         torch.cosine_similarity(h, h[..., :1], -1, eps=0.5).unsqueeze(-1) * h
     ),
     "softmin": lambda cell, h: functional.softmin(h, 1) * h,
-    "first columns of a product": lambda cell, h: cell.V(h)[..., :2].sum(-1, True) * h,
+    "some columns of a product": lambda cell, h: (
+        cell.V(h)[..., 1:3].sum(-1, True) * cell.V(h)[..., 6:9].sum(-1, True) * h
+    ),
     "added products": lambda cell, h: (
         torch.addmm(h.sum(1), h.mean(1), cell.V.weight).unsqueeze(1)
         + torch.baddbmm(h.amax(1, True), torch.softmax(h.mean(1, True) @ h.mT, -1), h)

@@ -140,10 +140,30 @@ class Unused(TreeCell):
         return (torch.tanh(x[:, : self.hidden_feats] + self.U(children[0].sum(1))),)
 
 
+class Products(TreeCell):
+    """States that are products with weights, and nothing else."""
+
+    state_names = ("h", "m")
+    project = Nary.project
+
+    def __init__(self, in_feats, hidden_feats):
+        super().__init__(in_feats, hidden_feats)
+        self.W = nn.Linear(in_feats, hidden_feats)
+        self.U = nn.Linear(hidden_feats, hidden_feats, bias=False)
+        self.V = nn.Linear(2 * hidden_feats, hidden_feats, bias=False)
+
+    def start(self, x):
+        return x, torch.tanh(x)
+
+    def combine(self, children, x):
+        h, m = children
+        return self.U(h.sum(1)), self.V(torch.cat((m.mean(1), x), -1))
+
+
 CELLS = {
     kind.__name__: kind
     for kind in (
         *(Nary, Attentive, GatedSum, AttentionGRU),
-        *(ManyThings, Maxima, ManySlots, Choices, Unused),
+        *(ManyThings, Maxima, ManySlots, Choices, Unused, Products),
     )
 }

@@ -116,11 +116,8 @@ class _Reverse:
         values = reached(ref.value for part in results for ref in part)
         for part, refs in enumerate(results):
             width = sum(ref.width for ref in refs)
-            gradient = self.make("gradient", Domain.NODE, width, (), part).ref()
-            first = 0
-            for ref in refs:
-                self.give(ref, gradient.part(first, ref.width), Domain.NODE)
-                first += ref.width
+            gradient = self.make("gradient", Domain.NODE, width, (), part)
+            self.give_each(refs, gradient.ref(), Domain.NODE)
         for value in reversed(values):
             self.through(value)
         return self.found
@@ -132,6 +129,13 @@ class _Reverse:
         if to.spread and to.width > 1:
             gradient = self.make("rowsum", gradient.value.domain, 1, (gradient,)).ref()
         self.shares[to.value].append(Share(to.first, gradient, domain))
+
+    def give_each(self, refs: Sequence[Ref], gradient: Ref, domain: Domain) -> None:
+        """Adds to the gradients of columns that lie side by side in a result."""
+        first = 0
+        for ref in refs:
+            self.give(ref, gradient.part(first, ref.width), domain)
+            first += ref.width
 
     def pieces(self, value: Value) -> list[Share]:
         """The gradient of a value, by disjoint ranges of columns, in order."""
@@ -200,9 +204,8 @@ class _Reverse:
     def packed(self, value: Value, pieces: list[Share]) -> Value:
         """Gradients side by side, zeros in the gaps."""
         whole = pieces[0].ref.value
-        computed = whole.op not in ("gradient", "input", "constant", "state", "number")
         same = (whole.width, whole.domain) == (value.width, value.domain)
-        if len(pieces) == 1 and pieces[0].ref == whole.ref() and same and computed:
+        if pieces[0].ref == whole.ref() and same and whole.op != "gradient":
             return whole  # a copy would take 2 % of a cell's step on 256 trees
         refs, end = [], 0
         for first, ref, _ in pieces:
@@ -220,14 +223,8 @@ class _Reverse:
         self.give(whole, spread, result.value.domain)
 
     def through_pack(self, result: Ref, gradient: Ref) -> None:
-        begin = 0
-        for arg in result.value.args:
-            first = max(begin, result.first)
-            last = min(begin + arg.width, result.first + result.width)
-            if first < last:
-                part = gradient.part(first - result.first, last - first)
-                self.give(arg.part(first - begin, last - first), part, result.value.domain)
-            begin += arg.width
+        # Products read all columns of a pack, and nothing else does.
+        self.give_each(result.value.args, gradient, result.value.domain)
 
     def through_sum(self, result: Ref, gradient: Ref) -> None:
         self.give(result.value.args[0].part(result.first, result.width), gradient, Domain.EDGE)
