@@ -56,6 +56,9 @@ class OfSlots(_Applied, SlottedCell):
 
 POINTWISE = {
     "abs": lambda cell, h: abs(h) + h.abs() * torch.abs(cell.p),
+    "differences": lambda cell, h: (
+        torch.rsub(h, 2.0) + torch.sub(h, cell.p, alpha=3).add(h, alpha=0.5)
+    ),
     "square root": lambda cell, h: h.abs().sqrt(),
     "reciprocals": lambda cell, h: torch.reciprocal(h) + h.abs().rsqrt(),
     "powers": lambda cell, h: h**3 - h.pow(1) / 2 + h.abs().pow(0.5) * h**-1,
@@ -64,7 +67,9 @@ POINTWISE = {
     "log1p, expm1": lambda cell, h: torch.log1p(h.abs()) * torch.expm1(h.clamp(max=0.0)),
     "interpolation": lambda cell, h: torch.lerp(h, h * 2, torch.sigmoid(h)) + h.lerp(1 + h, 0.7),
     "interpolation by a parameter": lambda cell, h: torch.lerp(h, h * 2, cell.p),
-    "clamp": lambda cell, h: h.clamp(-0.5, 0.25) + torch.clip(h, max=0.1) * h.clamp_min(-0.1),
+    "clamp": lambda cell, h: (
+        h.clamp(-0.5, 0.25) + torch.clip(h, max=0.1) * h.clamp_min(-0.1).clamp_max(2)
+    ),
     "SiLU": lambda cell, h: functional.silu(h),
     "leaky ReLU": lambda cell, h: functional.leaky_relu(h) - functional.leaky_relu(-h, 0.3),
     "ELU": lambda cell, h: functional.elu(h) + functional.elu(h, alpha=0.3),
@@ -72,7 +77,7 @@ POINTWISE = {
     "softsign": lambda cell, h: functional.softsign(h),
     "Mish": lambda cell, h: functional.mish(h),
     "approximate GELU": lambda cell, h: functional.gelu(h, approximate="tanh"),
-    "error function": lambda cell, h: torch.erf(h) + h.erf(),
+    "error function": lambda cell, h: torch.erf(h) + h.erf() - torch.special.erf(h * 2),
     "hard tanh": lambda cell, h: functional.hardtanh(h) + functional.hardtanh(h, -0.5, 0.25),
     "ReLU6": lambda cell, h: functional.relu6(h),
     "parametric ReLU": lambda cell, h: functional.prelu(h, cell.slope),
@@ -80,6 +85,9 @@ POINTWISE = {
     "log-sigmoid": lambda cell, h: functional.logsigmoid(h),
     "quotients": lambda cell, h: torch.addcdiv(h, h, 1 + h.abs(), value=2),
     "products": lambda cell, h: torch.addcmul(h, h, cell.p, value=0.5).addcmul(h, h),
+    "products of parameters": lambda cell, h: (
+        torch.addcmul(h, cell.p, cell.p) * torch.addcdiv(h, cell.p, cell.slope.exp())
+    ),
     "without gradient": lambda cell, h: h * h.detach(),
     "dropout": lambda cell, h: cell.dropout(h) + functional.dropout(h, 0.0),
 }
@@ -108,6 +116,9 @@ OTHERS = {
         torch.cosine_similarity(h, h[..., :1], -1, eps=0.5).unsqueeze(-1) * h
     ),
     "softmin": lambda cell, h: functional.softmin(h, 1) * h,
+    "functions of torch.special": lambda cell, h: (
+        torch.special.softmax(h, 1) * torch.special.expm1(torch.special.log_softmax(h, -1))
+    ),
     "some columns of a product": lambda cell, h: (
         cell.V(h)[..., 1:3].sum(-1, True) * cell.V(h)[..., 6:9].sum(-1, True) * h
     ),
@@ -505,6 +516,15 @@ ALL_DIMENSIONS = "it reduces over all dimensions, "
             "it calls prelu with one slope for each position in the second dimension",
         ),
         (
+            lambda cell, h: functional.gelu(h, approximate="sigmoid"),
+            "it calls gelu with another approximation than tanh",
+        ),
+        (lambda cell, h: h.log_softmax(-1, torch.float64), "it changes the dtype of a tensor"),
+        (
+            lambda cell, h: h.masked_fill(h > 0, cell.p),
+            "it calls masked_fill with a value that is not a number",
+        ),
+        (
             lambda cell, h: functional.scaled_dot_product_attention(h, h, h, is_causal=True),
             "it calls scaled_dot_product_attention with options",
         ),
@@ -549,7 +569,8 @@ ALL_DIMENSIONS = "it reduces over all dimensions, "
         *("all dimensions", "no dimensions", "maxima of two dimensions", "product of many"),
         *("variance", "the same for all", "a parameter for all", "a comparison times a number"),
         *("mixed conditions", "choice by a parameter", "given memory", "more columns"),
-        *("many slopes", "causal", "product with states", "columns of a product"),
+        *("many slopes", "another approximation", "another type of a softmax"),
+        *("a row in place of numbers", "causal", "product with states", "columns of a product"),
         *("matrices of nodes", "other matrices", "several parameters", "other batches"),
         *("other pairs", "many pieces"),
     ],

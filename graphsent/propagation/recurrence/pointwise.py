@@ -23,7 +23,6 @@ def _pointwise(op: str, tracer: Tracer, *args: Any, inplace: bool = False) -> Sy
     return tracer.pointwise(op, *args)
 
 
-_register("special_erf")(partial(_pointwise, "erf"))
 for _name in ("sigmoid", "tanh", "exp", "expm1", "log", "log1p", "erf", "sqrt", "relu"):
     POINTWISE[_name] = partial(_pointwise, _name)
 

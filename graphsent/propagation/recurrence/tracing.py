@@ -14,6 +14,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from graphsent.propagation.recurrence.expressions import Domain, Expressions, Ref, Value
+from graphsent.propagation.recurrence.operations import OPERATIONS
 from graphsent.propagation.recurrence.symbols import (
     CHILDREN,
     NODES,
@@ -199,7 +200,7 @@ class Tracer(TorchFunctionMode):
         _check_gradients()
         if _is_in_place(name, kwargs):
             return self._call_in_place(name, args, kwargs)
-        name = name.strip("_")
+        name = name.strip("_").removeprefix("special_")  # as of torch.special
         kwargs = {"dim" if key == "axis" else key: value for key, value in kwargs.items()}
         if not args and "input" in kwargs:
             args = (kwargs.pop("input"),)
@@ -282,8 +283,10 @@ class Tracer(TorchFunctionMode):
             given.refuse()
         raise Untraceable(f"it uses {type(given).__name__} as a number")
 
-    def pointwise(self, op: str, *given: Any) -> Symbol:
-        """A pointwise operation, with broadcasting."""
+    def pointwise(self, op: str, *given: Any) -> Any:
+        """A pointwise operation, with broadcasting; of parameters alone, computed beforehand."""
+        if _contain(Tensor, given) and not _contain(Symbol, given):
+            return self.call_now(OPERATIONS[op].function, given, {})
         return self.each(lambda *refs: self.expressions.pointwise(op, *refs), *given)
 
     def each(self, make: Callable[..., Ref], *given: Any) -> Symbol:
