@@ -510,10 +510,6 @@ CHANGES = {
         lambda s, h: edited(h),
         lambda c: setattr(edited, "__code__", (lambda h: 3.0 * h).__code__),
     ),
-    "environment by a function": (
-        lambda s, h: len(os.getenv("GRAPHSENT_TEST", "")) * h,
-        lambda c: os.environ.__setitem__("GRAPHSENT_TEST", "three"),
-    ),
     "environment": (
         lambda s, h: len(os.environ.get("GRAPHSENT_TEST", "")) * h,
         lambda c: os.environ.__setitem__("GRAPHSENT_TEST", "three"),

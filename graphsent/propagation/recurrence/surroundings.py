@@ -239,14 +239,9 @@ def surroundings_of(cell: nn.Module) -> Surroundings:
             if isinstance(value, (type, ModuleType)):
                 spaces[value] = True
             modules = _modules_of(value) if isinstance(value, FunctionType) else ()
-            if not all(map(_is_of_library, modules)):
+            if not all(map(_is_fixed, modules)):
                 walk.take(10)  # so long does its code take
-                is_fixed = all(map(_is_fixed, modules))
                 for code in _codes(value.__code__):
-                    if is_fixed:  # such as os.getenv: of its variables, functions do not change
-                        known = _entries(value.__globals__, _globals_of(code))
-                        read |= {key: each for key, each in known.items() if not callable(each())}
-                        continue
                     named = {*_strings(code.co_consts)}
                     # In tuples, there are also the names of arguments, which nobody sets.
                     single = named.intersection(code.co_consts)
