@@ -17,6 +17,7 @@ from graphsent.propagation.backends.c.layout import Layout
 from graphsent.propagation.backends.c.source import source_of
 from graphsent.propagation.recurrence.recurrence import CHANGES_OFTEN, Recurrence
 
+_OPTIMIZED = "-O1"  # with -O2, compiling takes a quarter longer, and cells are as fast
 _LONGEST = 700_000  # characters of C, which take a compiler 15 s to minutes
 TOO_LONG = "written out column by column, its equations take too long to compile"
 
@@ -49,7 +50,8 @@ def _text(recurrence: Recurrence) -> str:
 @Once
 def _load(text: str, real: str, kernels: ctypes.CDLL) -> ctypes.CDLL | str:
     try:
-        return build(options_of(real), functools.partial(_open, kernels), text)
+        options = (*options_of(real), _OPTIMIZED)
+        return build(options, functools.partial(_open, kernels), text)
     except (OSError, RuntimeError) as error:
         _log.info("no compiled recurrence for numbers of type %s: %s", real, error)
         slow = isinstance(error, TimeoutError)
