@@ -17,9 +17,8 @@ struct arena {
 
 enum { ALIGNED = 64 };
 
-// Takes the next bytes, and tells the sanitizer where they end. Not inlined, since walks take many
-// arrays, and a compiler takes long over copies of it.
-static __attribute__((noinline)) void *take_bytes(struct arena *arena, int64_t bytes) {
+// Takes the next bytes, and tells the sanitizer where they end.
+static void *take_bytes(struct arena *arena, int64_t bytes) {
   char *here = arena->begin ? arena->begin + arena->used : NULL;
   arena->used += (bytes + ALIGNED - 1) / ALIGNED * ALIGNED + ALIGNED;
   if (here) {

@@ -76,10 +76,9 @@ def _of_all(passes: Passes, products: Products) -> dict[str, str]:
 
 
 def _functions(arguments: str, bodies: dict[str, str]) -> str:
-    # Not inlined: a compiler takes longer over one long function than over several short ones.
-    kind, head = "static __attribute__((noinline)) void", "  const struct walk *w = &s->walk;\n"
+    head = "  const struct walk *w = &s->walk;\n"
     return "".join(
-        f"{kind} {name}({arguments}) {{\n{head}{body}}}\n\n" for name, body in bodies.items()
+        f"static void {name}({arguments}) {{\n{head}{body}}}\n\n" for name, body in bodies.items()
     )
 
 
