@@ -26,7 +26,7 @@ class ShardedExamples(Sequence[Any]):
     """Examples read from shards on access, in bounded memory.
 
     They equal the examples written, except that trees are in the form read by the model for which
-    they were written, and dependency trees lack relations, tags and lemmas.
+    they were written, and dependency trees have heads and labels alone.
 
     Args:
         shards: The shards, all of the same size except the last one, which may be smaller.

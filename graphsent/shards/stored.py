@@ -76,6 +76,8 @@ class _StoredDependencyTree(DependencyTree):
     def words(self) -> tuple[str, ...]:
         return tuple(_column("words_of")(self))
 
+    other_lines = ()
+
     @_cached_property
     def metadata(self) -> dict[str, str]:
         return {}
@@ -83,7 +85,7 @@ class _StoredDependencyTree(DependencyTree):
     def _unknown(self) -> tuple[str, ...]:
         return ("",) * self.num_nodes
 
-    relations = upos = xpos = lemmas = _property(_unknown)
+    relations = upos = xpos = lemmas = feats = deps = misc = _property(_unknown)
 
 
 class _StoredSentence(Unchanging, Sentence):

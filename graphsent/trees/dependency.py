@@ -20,7 +20,7 @@ from graphsent.trees.errors import (
     TreeError,
 )
 
-_COLUMNS = ("labels", "relations", "upos", "xpos", "lemmas")
+_COLUMNS = ("labels", "relations", "upos", "xpos", "lemmas", "feats", "deps", "misc")
 _REPR_WORDS = 8
 
 
@@ -38,7 +38,12 @@ class DependencyTree(Unchanging):
         upos: Universal part-of-speech tags.
         xpos: Language-specific part-of-speech tags.
         lemmas: Lemmas.
+        feats: Morphological features, ``"Case=Nom|Number=Sing"``.
+        deps: Enhanced dependencies, ``"2:nsubj|4:nsubj"``.
+        misc: Other annotations, such as ``"SpaceAfter=No"``, without labels.
         metadata: Comments on the sentence: name -> value, ``""`` for a bare comment.
+        other_lines: Lines of a CoNLL-U file that are not words (word ranges and empty nodes), each
+            after the number of words above it.
 
     Raises:
         TreeError: The heads do not form a tree, or a column and ``words`` differ in length.
@@ -58,7 +63,11 @@ class DependencyTree(Unchanging):
     upos: tuple[str, ...]
     xpos: tuple[str, ...]
     lemmas: tuple[str, ...]
+    feats: tuple[str, ...]
+    deps: tuple[str, ...]
+    misc: tuple[str, ...]
     metadata: dict[str, str]
+    other_lines: tuple[tuple[int, str], ...]
 
     def __init__(
         self,
@@ -70,20 +79,25 @@ class DependencyTree(Unchanging):
         upos: Iterable[str] | None = None,
         xpos: Iterable[str] | None = None,
         lemmas: Iterable[str] | None = None,
+        feats: Iterable[str] | None = None,
+        deps: Iterable[str] | None = None,
+        misc: Iterable[str] | None = None,
         metadata: Mapping[str, str] | None = None,
+        other_lines: Iterable[tuple[int, str]] = (),
     ) -> None:
         fields = self.__dict__  # not setattr, which is blocked
         fields["words"] = tuple(words)
         if not isinstance(heads, np.ndarray):
             heads = np.array(list(heads), dtype=None if self.words else np.int64)
         fields["heads"] = heads
-        columns = zip(_COLUMNS, (labels, relations, upos, xpos, lemmas), strict=True)
-        for name, values in columns:
+        columns = (labels, relations, upos, xpos, lemmas, feats, deps, misc)
+        for name, values in zip(_COLUMNS, columns, strict=True):
             column = ("",) * len(self.words) if values is None else tuple(values)
             if name != "labels":
                 column = tuple("" if value == "_" else value for value in column)
             fields[name] = column
         fields["metadata"] = dict(metadata or {})
+        fields["other_lines"] = tuple((number, line) for number, line in other_lines)
         self._validate()
 
     def _validate(self) -> None:
@@ -97,6 +111,13 @@ class DependencyTree(Unchanging):
                 raise InvalidStructure(f"expected {name} to be strings")
         if not all(isinstance(part, str) for item in self.metadata.items() for part in item):
             raise InvalidStructure("expected names and values of metadata to be strings")
+        if not all(
+            isinstance(line, str) and number in range(len(self.words) + 1)
+            for number, line in self.other_lines
+        ):
+            raise InvalidStructure(
+                f"expected other_lines to be strings after 0 to {len(self.words)} words"
+            )
         if not all(isinstance(word, str) and word for word in self.words):
             raise InvalidStructure("expected words to be non-empty strings")
         if self.heads.ndim != 1 or not np.issubdtype(self.heads.dtype, np.integer):
@@ -141,15 +162,20 @@ class DependencyTree(Unchanging):
 
     def replace(self, **arguments: Any) -> DependencyTree:
         """A copy of the tree with some constructor arguments replaced."""
-        columns = {name: getattr(self, name) for name in ("words", "heads", *_COLUMNS, "metadata")}
-        return DependencyTree(**{**columns, **arguments})
+        return DependencyTree(
+            **{"words": self.words, "heads": self.heads, **self._optional(), **arguments}
+        )
+
+    def _optional(self) -> dict[str, Any]:
+        """The optional arguments of the constructor."""
+        return {name: getattr(self, name) for name in (*_COLUMNS, "metadata", "other_lines")}
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"a DependencyTree is immutable: cannot set {name!r}")
 
     def _key(self) -> tuple:
         columns = (getattr(self, name) for name in _COLUMNS)
-        return (self.words, self.heads.tobytes(), *columns)
+        return (self.words, self.heads.tobytes(), *columns, self.other_lines)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, DependencyTree):
@@ -160,11 +186,7 @@ class DependencyTree(Unchanging):
         return hash(self._key())
 
     def __reduce__(self) -> tuple:
-        return _rebuild, (
-            self.words,
-            self.heads,
-            {name: getattr(self, name) for name in (*_COLUMNS, "metadata")},
-        )
+        return _rebuild, (self.words, self.heads, self._optional())
 
     def __repr__(self) -> str:
         shown = " ".join(self.words[:_REPR_WORDS])
@@ -172,8 +194,8 @@ class DependencyTree(Unchanging):
         return f"DependencyTree({shown + more!r}, num_nodes={self.num_nodes})"
 
 
-def _rebuild(words: tuple[str, ...], heads: np.ndarray, columns: dict) -> DependencyTree:
-    return DependencyTree(words, heads, **columns)
+def _rebuild(words: tuple[str, ...], heads: np.ndarray, optional: dict) -> DependencyTree:
+    return DependencyTree(words, heads, **optional)
 
 
 class Fault(NamedTuple):

@@ -85,9 +85,9 @@ def iter_conllu(
 def parse_conllu(text: str, source: str = "<string>", first_line: int = 1) -> list[DependencyTree]:
     """Parses the dependency trees of a text in CoNLL-U.
 
-    Words, lemmas, both kinds of tags, heads, relations, labels and comments are kept (both
-    ``# name = value``, of which the last counts if a name occurs twice, and bare ``# name``).
-    FEATS, DEPS, the rest of MISC, word ranges (``3-4``) and empty nodes (``5.1``) are dropped.
+    All columns are kept, and comments (both ``# name = value``, of which the last counts if a name
+    occurs twice, and bare ``# name``). Word ranges (``3-4``) and empty nodes (``5.1``) are not
+    words of the tree: their lines are kept as they are.
 
     Args:
         text: The sentences, each followed by an empty line.
@@ -116,31 +116,37 @@ def _sentences(numbered: Iterable[str], source: str, first_line: int) -> Iterato
 
 
 def _parse_sentence(sentence: _Sentence) -> DependencyTree:
-    word_lines = _check_columns(sentence)
+    lines = _check_columns(sentence)
     try:
         parsed = _parse_lines("\n".join(sentence.lines))
     except _BadFieldError:
         _fail_at_bad_field(sentence)
-    # Ranges and empty nodes have no integer id, and are not words of the tree.
-    words = [token for token in parsed if token["id"] is not None]
-    word_lines = [
-        line for line, token in zip(word_lines, parsed, strict=True) if token["id"] is not None
-    ]
-    for position, word in enumerate(words):
-        if word["id"] != position + 1:
-            message = f"word id {word['id']}: expected {position + 1}"
-            sentence.fail(BadNumber, message, word_lines[position], 0)
+    words, word_lines, other_lines = [], [], []
+    for line, token in zip(lines, parsed, strict=True):
+        if token["id"] is None:  # a range or an empty node
+            other_lines.append((len(words), sentence.lines[line]))
+            continue
+        words.append(token)
+        word_lines.append(line)
+        if token["id"] != len(words):
+            message = f"word id {token['id']}: expected {len(words)}"
+            sentence.fail(BadNumber, message, line, 0)
     heads = np.array([word["head"] - 1 for word in words], np.int64)
+    annotations = [_label_and_rest(word["misc"]) for word in words]
     try:
         return DependencyTree(
             [word["form"] for word in words],
             heads,
-            labels=[_label(word["misc"]) for word in words],
+            labels=[label for label, _ in annotations],
             relations=[word["deprel"] for word in words],
             upos=[word["upos"] for word in words],
             xpos=[word["xpos"] for word in words],
             lemmas=[word["lemma"] for word in words],
+            feats=[word["feats"] for word in words],
+            deps=[word["deps"] for word in words],
+            misc=[rest for _, rest in annotations],
             metadata={name: value or "" for name, value in parsed.metadata.items() if name},
+            other_lines=other_lines,
         )
     except TreeError:
         _fail_at_head(sentence, heads, word_lines)
@@ -199,11 +205,14 @@ def _parse_lines(text: str) -> conllu.TokenList:
     )
 
 
-def _label(misc: str) -> str:
+def _label_and_rest(misc: str) -> tuple[str, str]:
+    """The first label among the entries of a MISC column, and the entries that are no labels."""
     if _LABEL not in misc:
-        return ""
-    entries = (entry for entry in misc.split("|") if entry.startswith(_LABEL))
-    return unquote(next(entries, _LABEL).removeprefix(_LABEL))
+        return "", misc
+    entries = misc.split("|")
+    labels = [entry for entry in entries if entry.startswith(_LABEL)]
+    rest = "|".join(entry for entry in entries if not entry.startswith(_LABEL))
+    return unquote(labels[0].removeprefix(_LABEL)) if labels else "", rest.rstrip()
 
 
 def _fail_at_bad_field(sentence: _Sentence) -> NoReturn:
@@ -247,32 +256,49 @@ def to_conllu(tree: DependencyTree) -> str:
         '1\tgood\t_\t_\t_\t_\t0\troot\t_\tLabel=3\n'
     """
     lines = [_comment(name, value) for name, value in tree.metadata.items()]
+    others = [(number, _other_line(line)) for number, line in tree.other_lines]
     rows = zip(
-        tree.words,
-        tree.lemmas,
-        tree.upos,
-        tree.xpos,
-        (tree.heads + 1).tolist(),
-        tree.relations,
-        tree.labels,
+        *(tree.words, tree.lemmas, tree.upos, tree.xpos, tree.feats),
+        *((tree.heads + 1).tolist(), tree.relations, tree.deps, tree.misc, tree.labels),
         strict=True,
     )
-    for number, (word, lemma, upos, xpos, head, relation, label) in enumerate(rows, start=1):
-        try:
-            misc = _LABEL + quote(label, safe=_SAFE_IN_LABELS) if label else ""
-        except UnicodeEncodeError:  # half of a surrogate pair
-            message = f"word {number} has label {label!r}: expected one that UTF-8 can encode"
-            raise UnwritableTree(message) from None
-        texts = (word, lemma, upos, xpos, relation)
-        for text in texts:
+    lines += [line for above, line in others if not above]
+    for number, (*columns, misc, label) in enumerate(rows, start=1):
+        columns = [str(number), *map(str, columns), _misc(number, misc, label)]
+        for text in columns:
             if _UNWRITABLE.search(text):
                 raise UnwritableTree(
                     f"word {number} has column {text!r}: expected one without tabs, newlines "
                     "and two consecutive spaces"
                 )
-        columns = (str(number), word, lemma, upos, xpos, "", str(head), relation, "", misc)
         lines.append("\t".join(column or "_" for column in columns))
+        lines += [line for above, line in others if above == number]
     return "".join(line + "\n" for line in lines)
+
+
+def _misc(number: int, rest: str, label: str) -> str:
+    """The MISC column of a word: its label after other entries."""
+    if rest != rest.rstrip() or _label_and_rest(rest) != ("", rest):
+        raise UnwritableTree(
+            f"word {number} has misc {rest!r}: expected no whitespace at its end, and no Label="
+        )
+    try:
+        entry = _LABEL + quote(label, safe=_SAFE_IN_LABELS) if label else ""
+    except UnicodeEncodeError:  # half of a surrogate pair
+        message = f"word {number} has label {label!r}: expected one that UTF-8 can encode"
+        raise UnwritableTree(message) from None
+    return "|".join(filter(None, (rest, entry)))
+
+
+def _other_line(line: str) -> str:
+    number = line.partition("\t")[0]
+    has_columns = _WORD_LINE.fullmatch(line) and not _UNWRITABLE.search(line.replace("\t", "_"))
+    if not has_columns or not _RANGE_OR_EMPTY_NODE.fullmatch(number):
+        raise UnwritableTree(
+            f"other line {line!r}: expected that of a word range or an empty node, with "
+            f"{_NUM_COLUMNS} columns"
+        )
+    return line
 
 
 def _comment(name: str, value: str) -> str:

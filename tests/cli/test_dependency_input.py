@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 
 import pytest
 import torch
@@ -87,6 +88,19 @@ def test_predicted_trees_are_read_with_the_predicted_labels(classifier, tmp_path
     (tree, _) = trees_from(str(out))
     assert tree.labels[tree.root] in names
     assert tree.metadata == {"text": "the film is good"}
+
+
+def test_all_columns_but_the_label_remain_in_predicted_trees(classifier, tmp_path):
+    given, out = tmp_path / "given.conllu", tmp_path / "out.conllu"
+    text = (
+        "1-2\tisn't\t_\t_\t_\t_\t_\t_\t_\tSpaceAfter=No\n"
+        "1\tis\tbe\tAUX\tVBZ\tMood=Ind\t0\troot\t0:root\tGloss=is|Label=mine\n"
+        "2\tnot\tnot\tPART\tRB\t_\t1\tadvmod\t1:advmod\tLabel=mine\n"
+        "2.1\tgood\t_\t_\t_\t_\t_\t_\t1:xcomp\t_\n\n"
+    )
+    given.write_text(text)
+    assert main(["predict", classifier, str(given), "--format=trees", "--out", str(out)]) == 0
+    assert re.sub(r"Label=[^\n]+", "Label=mine", out.read_text()) == text
 
 
 @pytest.mark.parametrize("command", ["predict", "encode"])

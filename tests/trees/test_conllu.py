@@ -29,6 +29,8 @@ SENTENCE = """\
 3\tal mar\tmar\tNOUN\t_\t_\t1\tobl\t_\t_
 """
 
+OTHER_LINES = [line for line in SENTENCE.split("\n") if line.startswith(("1-2", "2.1"))]
+
 
 def word_line(number, head, form="a"):
     return f"{number}\t{form}\t_\t_\t_\t_\t{head}\t_\t_\t_\n"
@@ -44,21 +46,28 @@ def test_columns_that_are_kept():
         upos=["VERB", "PRON", "NOUN"],
         xpos=["V", "", ""],
         lemmas=["ir", "nosotros", "mar"],
+        feats=["Mood=Imp", "", ""],
+        deps=["", "2.1:obj", ""],
+        misc=["", "SpaceAfter=No", ""],
         metadata={"newdoc": "", "sent_id": "1", "text": "vámonos al = mar"},
+        other_lines=[
+            (0, "1-2\tvámonos" + 8 * "\t_"),
+            (2, "2.1\tya" + 8 * "\t_"),
+        ],
     )
 
 
-def test_written_columns():
+def test_what_was_read_is_written():
     (tree,) = parse_conllu(SENTENCE)
-    assert to_conllu(tree).split("\n") == [
-        "# newdoc",
-        "# sent_id = 1",
-        "# text = vámonos al = mar",
-        "1\tvamos\tir\tVERB\tV\t_\t0\troot\t_\tLabel=3",
-        "2\tnos\tnosotros\tPRON\t_\t_\t1\tobj\t_\tLabel=4%7C",
-        "3\tal mar\tmar\tNOUN\t_\t_\t1\tobl\t_\t_",
-        "",
-    ]
+    assert to_conllu(tree) == SENTENCE
+
+
+def test_labels_are_replaced_among_other_annotations():
+    (tree,) = parse_conllu("1\ta\t_\t_\t_\t_\t0\t_\t_\tLabel=1|Gloss=one |Label=2\n")
+    assert (tree.labels, tree.misc) == (("1",), ("Gloss=one",))
+    for label, written in (("3", "Gloss=one|Label=3"), ("", "Gloss=one")):
+        text = to_conllu(tree.replace(labels=[label]))
+        assert text.removesuffix("\n").split("\t")[-1] == written
 
 
 @st.composite
@@ -66,8 +75,10 @@ def odd_dependency_trees(draw):
     tree = draw(dependency_trees(max_words=5, labels=odd_text(min_size=0), words=odd_text()))
     columns = {
         name: [draw(odd_text(min_size=0)) for _ in tree.words]
-        for name in ("relations", "upos", "xpos", "lemmas")
+        for name in ("relations", "upos", "xpos", "lemmas", "feats", "deps", "misc")
     }
+    columns["misc"] = [text.rstrip() for text in columns["misc"]]
+    places = st.tuples(st.integers(0, tree.num_nodes), st.sampled_from(OTHER_LINES))
     names = odd_text().map(lambda name: name.replace("=", "").strip()).filter(bool)
     values = odd_text(min_size=0).map(str.strip)
     return DependencyTree(
@@ -75,6 +86,7 @@ def odd_dependency_trees(draw):
         tree.heads,
         labels=tree.labels,
         metadata=draw(st.dictionaries(names, values, max_size=3)),
+        other_lines=sorted(draw(st.lists(places, max_size=3)), key=lambda place: place[0]),
         **columns,
     )
 
@@ -201,6 +213,11 @@ def test_half_a_character_is_not_written(tmp_path):
         ({"metadata": {"a": "b\nc"}}, "both on one line"),
         ({"metadata": {"a": "b "}}, "without surrounding whitespace"),
         ({"metadata": {"": "b"}}, "expected a name"),
+        ({"misc": ["a|Label=3"]}, "misc 'a|Label=3': expected no whitespace at its end, and no La"),
+        ({"misc": ["a "]}, "misc 'a ': expected no whitespace at its end"),
+        ({"other_lines": [(0, word_line(1, 0)[:-1])]}, "expected that of a word range"),
+        ({"other_lines": [(0, OTHER_LINES[0] + "\n")]}, "expected that of a word range"),
+        ({"other_lines": [(0, "1-2\ta")]}, "with 10 columns"),
     ],
 )
 def test_trees_that_the_format_cannot_hold(tmp_path, changed, message):

@@ -83,6 +83,8 @@ def test_heads_that_are_not_a_tree(heads, error, message, word):
         ("ab", [-1, 0.0], {}, "integer heads, got float64"),
         ("ab", [-1, 0], {"labels": [3, 2]}, "expected labels to be strings"),
         ("a", [-1], {"metadata": {"sent_id": 3}}, "names and values of metadata to be strings"),
+        ("a", [-1], {"other_lines": [(2, "1-2")]}, "to be strings after 0 to 1 words"),
+        ("a", [-1], {"other_lines": [(0, None)]}, "to be strings after 0 to 1 words"),
         (["a", ""], [-1, 0], {}, "non-empty strings"),
         (["a", 3], [-1, 0], {}, "non-empty strings"),
     ],
@@ -120,7 +122,9 @@ def test_trees_differ_in_each_field():
         "heads": [1, -1],
         "labels": "13",
         "relations": "xy",
+        "misc": "xy",
         "metadata": {},
+        "other_lines": [(0, "")],
     }.items():
         assert build() != build(**{name: value})
 

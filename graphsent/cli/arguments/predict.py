@@ -21,7 +21,8 @@ Output, one result per sentence or tree:
             probabilities of all classes and the unknown words
   json      an array of objects, with the probabilities of all nodes; jsonl: one object per line
   brackets  the tree with predicted class names as labels, spaces written as underscores and
-            brackets escaped; dependency trees as CoNLL-U; trees is a synonym
+            brackets escaped; dependency trees as CoNLL-U, with all else that their file
+            holds; trees is a synonym
   svg, png  a picture in the file --out; the second input is drawn in NAME-2.svg, and so on
   html      one page to browse, search and filter all predictions, in the file --out
 
