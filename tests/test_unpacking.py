@@ -14,7 +14,7 @@ from graphsent import _unpacking
 from graphsent._unpacking import LIMIT_VARIABLE
 from graphsent.errors import DataError
 from graphsent.tasks import load_vectors
-from graphsent.tasks.archives import read_lines
+from graphsent.tasks.archives import iter_lines
 from graphsent.trees import read_conllu, read_trees
 
 LINE = b"(A a)\n"
@@ -73,7 +73,7 @@ CASES = {
         "a.zip",
         zipped(LINE * LIMIT),
         zipped(LINE),
-        lambda path: read_lines(path / "a.txt"),
+        lambda path: list(iter_lines(path / "a.txt")),
     ),
 }
 
@@ -133,7 +133,7 @@ def test_damaged_files_are_named(tmp_path):
     for damaged in (archive[:40], archive[:35] + b"xx" + archive[37:], b""):
         (tmp_path / "a.zip").write_bytes(damaged)
         with pytest.raises(DataError, match=r"a\.zip"):
-            read_lines(tmp_path / "a.zip" / "a.txt")
+            list(iter_lines(tmp_path / "a.zip" / "a.txt"))
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from graphsent._files import sha256_of
 from graphsent._unpacking import UNREADABLE, check_unpacked
 from graphsent.trees.text_files import unreadable
 
-__all__ = ["digest", "is_file", "iter_lines", "read_lines"]
+__all__ = ["digest", "is_file", "iter_lines"]
 
 _CHUNK_BYTES = 1 << 20
 
@@ -36,11 +36,6 @@ def digest(path: Path) -> str:
     """
     with _opened(path) as stream:
         return sha256_of(stream)
-
-
-def read_lines(path: Path) -> list[str]:
-    """The lines of a text file: see :func:`iter_lines`."""
-    return list(iter_lines(path))
 
 
 def iter_lines(path: Path) -> Iterator[str]:

@@ -10,11 +10,10 @@ from typing import Any
 from graphsent._numbers import is_integer
 from graphsent.errors import DataError
 from graphsent.sentences import Sentence
-from graphsent.tasks.archives import read_lines
+from graphsent.tasks.archives import iter_lines
 from graphsent.tasks.contractions import divide
 from graphsent.tasks.corpus import SPLITS, WORDS, Corpus, CorpusSource, parse_files
 from graphsent.tasks.folds import fold_split
-from graphsent.tasks.nltk_corpora import nltk_lines
 from graphsent.tasks.parses import root_label, text_of
 from graphsent.tasks.sentence_task import SentenceTask
 from graphsent.tasks.task import Task
@@ -41,7 +40,6 @@ class CrossValidatedTask(SentenceTask):
         published: Number of sentences in the literature.
         fold: The fold that is the test split, from 0.
         nltk_name: Name of the corpus in NLTK's data, if it is also there.
-        read_nltk: Reads the lines of a file of NLTK's data.
 
     Raises:
         DataError: There is no such fold.
@@ -58,9 +56,7 @@ class CrossValidatedTask(SentenceTask):
         files: tuple[str, ...],
         published: int,
         fold: int,
-        *,
         nltk_name: str | None = None,
-        read_nltk: Callable[[Path, str], list[str]] | None = None,
     ) -> None:
         if not is_integer(fold) or fold not in range(self.num_folds):
             raise DataError(f"fold: expected 0 to {self.num_folds - 1}, got {fold!r}")
@@ -85,8 +81,6 @@ class CrossValidatedTask(SentenceTask):
         )
         self._fold = fold
         self._published = published
-        self._nltk_name = nltk_name
-        self._read_nltk = read_nltk or _lines
 
     def read_sentences(self, path: Path) -> Iterator[Sentence]:
         """The sentences of all classes, class by class.
@@ -118,12 +112,11 @@ class CrossValidatedTask(SentenceTask):
 
     def _texts(self, directory: Path) -> list[tuple[str, str, str]]:
         """File and line number, text and class of each line."""
-        in_nltk = self._nltk_name and directory.name == self._nltk_name
-        read = self._read_nltk if in_nltk else _lines
+        # Not by NLTK's own readers: that of Subj decodes UTF-8 as Latin-1.
         return [
             (f"{name}:{number}", text, str(label))
             for label, name in enumerate(self.corpora[0].parts)
-            for number, text in enumerate(read(directory, name), start=1)
+            for number, text in enumerate(iter_lines(directory / name), start=1)
         ]
 
     def _of_split(
@@ -154,7 +147,6 @@ def mr(fold: int = 0) -> Task:
         10_662,
         fold,
         nltk_name="sentence_polarity",
-        read_nltk=nltk_lines,
     )
 
 
@@ -168,7 +160,6 @@ def subj(fold: int = 0) -> Task:
         DataError: There is no such fold.
     """
     files = ("plot.tok.gt9.5000", "quote.tok.gt9.5000")
-    # NLTK's own reader decodes the subjective sentences, which are UTF-8, as Latin-1.
     return CrossValidatedTask(
         "subj",
         "subjectivity (Subj)",
@@ -192,7 +183,3 @@ def cr(fold: int = 0) -> Task:
     files = ("custrev.neg", "custrev.pos")
     # NLTK has the reviews that these sentences come from, but not the sentences.
     return CrossValidatedTask("cr", "customer reviews (CR)", _SENTIMENT, files, 3775, fold)
-
-
-def _lines(directory: Path, name: str) -> list[str]:
-    return read_lines(directory / name)

@@ -73,15 +73,6 @@ def test_the_files_of_the_authors_are_in_latin_1(tmp_path):
     assert "a café\x97lovely , film 's 19" in sentences(data)
 
 
-def test_reading_with_nltk_leaves_its_search_path_as_it_was(tmp_path):
-    from nltk import data
-
-    before = list(data.path)
-    write_archive(tmp_path, "sentence_polarity", FILES)
-    get_task("mr").load(tmp_path, tree_kind="words")
-    assert data.path == before
-
-
 def test_a_corpus_may_be_a_symbolic_link(tmp_path):
     write_archive(tmp_path / "real", "sentence_polarity", FILES)
     linked = tmp_path / "linked" / "nltk_data" / "corpora"

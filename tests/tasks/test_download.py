@@ -16,7 +16,7 @@ from graphsent.cli import main
 from graphsent.errors import DataError
 from graphsent.tasks import TASKS, get_task
 from graphsent.tasks import download as module
-from graphsent.tasks.archives import read_lines
+from graphsent.tasks.archives import iter_lines
 from graphsent.tasks.download import download
 from graphsent.tasks.sources import SOURCES, Source
 from graphsent.tasks.transfer import DownloadError
@@ -345,7 +345,7 @@ def test_the_real_files_are_the_published_ones(data_dir, tmp_path):
         download(task, tmp_path, from_dir=data_dir, echo=silent)
     tweets = get_task("twitter").load(tmp_path, ("test",), tree_kind="words")
     assert len(tweets.splits["test"]) == 359
-    sums = dict(reversed(line.split()) for line in read_lines(data_dir / "SHA256SUMS"))
+    sums = dict(reversed(line.split()) for line in iter_lines(data_dir / "SHA256SUMS"))
     for sources in SOURCES.values():
         for source in sources:
             for name, expected in source.files.items():
