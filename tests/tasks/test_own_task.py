@@ -255,6 +255,14 @@ def test_another_file_and_its_trees_as_parse_writes_them(tsv, tmp_path):
         task.read(other, [trees])
 
 
+def test_another_file_is_tokenized_as_the_data_are(tsv, tmp_path):
+    other = tmp_path / "other.tsv"
+    other.write_text("pos\tgood, really\n")
+    task = get_task("own", train=str(tsv))
+    task.tokenizer = "whitespace"
+    assert task.read(other) == [Sentence(["good,", "really"], "1")]
+
+
 def test_phrase_labels_count_if_they_are_sentence_labels(tmp_path):
     path = tmp_path / "a.txt"
     line = "({0} (x a) ({0} (y {2}) (z {3})))\n"

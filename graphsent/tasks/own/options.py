@@ -22,7 +22,7 @@ _LISTS = ("text_column", "train_trees", "dev_trees", "test_trees")
 
 @dataclass(frozen=True)
 class OwnOptions:
-    """The options of the task ``own``; see :func:`~graphsent.tasks.own.own`.
+    """The options of the task ``own``; :func:`~graphsent.tasks.own.own` has their defaults.
 
     Paths are made absolute.
 
@@ -30,22 +30,22 @@ class OwnOptions:
         DataError: A value has the wrong type or is out of range, or there is no training data.
     """
 
-    train: str | Mapping[str, str] | None = None
-    dev: str | Mapping[str, str] | None = None
-    test: str | Mapping[str, str] | None = None
-    text_column: str | Sequence[str] = ()
-    label_column: str | None = None
-    regression: bool = False
-    split: float = 0.1
-    split_seed: int = 0
-    train_trees: str | Sequence[str] = ()
-    dev_trees: str | Sequence[str] = ()
-    test_trees: str | Sequence[str] = ()
-    input: str = INPUTS[0]
-    encoding: str = "utf-8"
-    labels: Sequence[str] | None = None
-    fold: int | None = None
-    num_folds: int = 10
+    train: str | Mapping[str, str] | None
+    dev: str | Mapping[str, str] | None
+    test: str | Mapping[str, str] | None
+    text_column: str | Sequence[str]
+    label_column: str | None
+    regression: bool
+    split: float
+    split_seed: int
+    train_trees: str | Sequence[str]
+    dev_trees: str | Sequence[str]
+    test_trees: str | Sequence[str]
+    input: str
+    encoding: str
+    labels: Sequence[str] | None
+    fold: int | None
+    num_folds: int
 
     def __post_init__(self) -> None:
         """Checks all values, makes paths absolute, and turns sequences into tuples."""

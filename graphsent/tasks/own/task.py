@@ -186,8 +186,9 @@ class OwnTask(Task):
 
     def read(self, path: Path, parses: Sequence[Path] = ()) -> list[Any]:
         """The examples of another file with the same columns and labels; see :meth:`Task.read`."""
-        values = {**self.options, "train": str(path), "train_trees": list(map(str, parses))}
-        other = OwnTask(OwnOptions(**values))
+        trees = list(map(str, parses))
+        other = OwnTask(replace(self._own, train=str(path), train_trees=trees))
+        other.tokenizer = self.tokenizer
         rows = other.good_rows("train")
         return [self.example(row, path, kind_of(row.contents[0])) for path, row in rows]
 
