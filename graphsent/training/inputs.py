@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from graphsent._names import check_choice
 from graphsent.contextual import POOLINGS, Encoder, load_encoder
 from graphsent.models import Contextual, Inputs
 from graphsent.training.errors import TrainingError
-from graphsent.training.options import convert_values, option
+from graphsent.training.options import check_values, option
 
 __all__ = ["InputOptions"]
 
@@ -26,11 +25,13 @@ class InputOptions:
         1,
         "Map rarer training words to <unk>, whose vector is learned from them; words with a "
         "pre-trained vector are kept.",
+        least=1,
     )
     lower: bool = option(False, "Lowercase all words, also in predict.")
     projection: int = option(
         0,
         "Project the inputs of a word to this dimension by a learned matrix; 0 does not project.",
+        least=0,
     )
     encoder: str = option(
         "",
@@ -48,12 +49,7 @@ class InputOptions:
 
     def __post_init__(self) -> None:
         """Checks all values."""
-        convert_values(self)
-        for name, least in (("min_count", 1), ("projection", 0)):
-            if getattr(self, name) < least:
-                value = getattr(self, name)
-                raise TrainingError(f"{name}: expected at least {least}, got {value}")
-        check_choice("encoder_pooling", self.encoder_pooling, POOLINGS, TrainingError)
+        check_values(self)
         if self.finetune_encoder and not self.encoder:
             raise TrainingError("finetune_encoder: there is no encoder to train")
 

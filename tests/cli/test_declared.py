@@ -68,7 +68,8 @@ def test_options(cls):
     assert [each.name for each in declared] == [each.name for each in fields]
     for option, field in zip(declared, fields, strict=True):
         assert (option.type, option.default) == (types[field.name], field.default)
-        assert {"help": option.help, "choices": option.choices} == field.metadata
+        assert option.help == field.metadata["help"]
+        assert option.choices == field.metadata["choices"]
 
 
 @pytest.mark.parametrize(

@@ -75,9 +75,10 @@ def test_vectors_of_files_are_projected(configure, tmp_path):
     ("inputs", "message"),
     [
         ({"min_count": 0}, "min_count: expected at least 1, got 0"),
-        ({"projection": -1}, "projection: expected at least 0, got -1"),
+        ({"projection": -1}, "projection: expected a non-negative number, got -1"),
         ({"projection": 4.5}, "projection: expected an integer, got 4.5"),
         ({"lower": "no"}, "lower: expected true or false, got 'no'"),
+        ({"encoder_pooling": "max"}, "encoder_pooling: expected one of mean, first, got 'max'"),
     ],
 )
 def test_invalid_options(inputs, message):

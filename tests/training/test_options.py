@@ -27,6 +27,8 @@ from graphsent.training import TrainingError, TrainingOptions
         ("epochs", 2.5, "epochs: expected an integer, got 2.5"),
         ("lr", "fast", "lr: expected a number, got 'fast'"),
         ("lr", 10**400, "lr: expected a number, got 1000"),
+        ("lr", float("nan"), r"lr: expected a finite number below 3e\+38, got nan"),
+        ("seed", 2**63, f"seed: expected at most {2**63 - 1}, got {2**63}"),
         ("device", 0, "device: expected a string, got 0"),
         ("device", "gpu", "device: expected cpu, cuda or cuda:N, got 'gpu'"),
     ],
