@@ -8,14 +8,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from graphsent._names import nearest, unknown
+from graphsent._names import nearest
 from graphsent._own import is_own, made
 from graphsent.contextual import Encoder
 from graphsent.errors import DataError, ModelError
 from graphsent.models import MODELS, Model, model_class
 from graphsent.models.arguments import hidden_options
 from graphsent.tasks import Task, WordVectors, get_task, task_options
-from graphsent.tokenizers import TOKENIZERS
 from graphsent.training.class_weights import check_class_weights
 from graphsent.training.config import RunConfig
 from graphsent.training.errors import TrainingError
@@ -193,12 +192,8 @@ def _check_stream(config: RunConfig) -> None:
 
 
 def _check_tokenizer(config: RunConfig) -> None:
-    """Raises a TrainingError if the tokenizer is unknown or the model does not read raw text."""
-    if config.tokenizer is None:
-        return
-    if config.tokenizer not in TOKENIZERS:
-        raise TrainingError(f"tokenizer: {unknown('tokenizer', config.tokenizer, TOKENIZERS)}")
-    if model_class(config.model).tokenizer is None:
+    """Raises a TrainingError if a tokenizer is given, and the model does not read raw text."""
+    if config.tokenizer is not None and model_class(config.model).tokenizer is None:
         raise TrainingError(f"tokenizer: the model {config.model!r} reads trees, not raw text")
 
 

@@ -11,23 +11,25 @@ import numpy as np
 import yaml
 
 from graphsent._files import write_atomically
-from graphsent._names import check_choice, unknown
+from graphsent._names import check_choice
 from graphsent.errors import DataError, ModelError
 from graphsent.models import model_class
 from graphsent.parsing import Parser, load_parser
 from graphsent.parsing.errors import WrongKind
-from graphsent.tasks import SPLITS, Task, TaskData, get_task, with_trees
+from graphsent.tasks import INPUT_KINDS, SPLITS, Task, TaskData, get_task, with_trees
 from graphsent.tasks.corpus import TREE_KINDS, WORDS
 from graphsent.tokenizers import TOKENIZERS
 from graphsent.training.config_file import read_settings
 from graphsent.training.errors import TrainingError
 from graphsent.training.inputs import InputOptions
 from graphsent.training.options import TrainingOptions
+from graphsent.trees import SHAPES
 
 __all__ = ["RunConfig", "default_training"]
 
 _STRING, _OPTIONS = (str | None, "a string"), (dict, "names with values")
 _SWITCH = (bool, "true or false")
+_CHOICES = {"tree_kind": INPUT_KINDS, "trees": SHAPES, "tokenizer": TOKENIZERS}
 _KINDS: dict[str, tuple[Any, str]] = {
     "task": (str, "a name"),
     "model": (str, "a name"),
@@ -92,18 +94,22 @@ class RunConfig:
     training: TrainingOptions = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
-        """Checks the types of all values, and fills in default training options.
+        """Checks all values, and fills in default training options.
 
         NumPy scalars become Python numbers, and paths strings.
 
         Raises:
-            DataError: A value is of the wrong type.
+            DataError: A value is of the wrong type, or there is no such kind or shape of trees or
+                tokenizer.
         """
         for name, (kind, expected) in _KINDS.items():
             value = _plain(getattr(self, name))
             if not isinstance(value, kind):
                 raise DataError(f"{name}: expected {expected}, got {value!r}")
             object.__setattr__(self, name, value)
+        for name, valid in _CHOICES.items():
+            if getattr(self, name) is not None:
+                check_choice(name, getattr(self, name), valid, DataError)
         if not all(isinstance(each, str) for each in self.vectors):
             raise DataError(f"vectors: expected a list of files, got {self.vectors!r}")
         object.__setattr__(self, "vectors", tuple(self.vectors))
@@ -157,8 +163,6 @@ class RunConfig:
         task.held_out = held_out
         if splits is None:
             splits = [split for split in SPLITS if split != "test" or split in task.available]
-        if self.tokenizer is not None and self.tokenizer not in TOKENIZERS:
-            raise TrainingError(f"tokenizer: {unknown('tokenizer', self.tokenizer, TOKENIZERS)}")
         task.tokenizer = self.tokenizer or task.tokenizer
         if self.parser is not None:
             parser = self.load_parser()
@@ -238,7 +242,8 @@ class RunConfig:
                 yet when it began.
 
         Raises:
-            DataError: A name is unknown or missing, or a value has the wrong type.
+            DataError: A name is unknown or missing, or a value has the wrong type or is not among
+                the choices.
             TrainingError: A training option is out of range.
         """
         values = dict(values)

@@ -10,21 +10,18 @@ from typing import Any, NamedTuple
 
 import torch
 
-from graphsent._names import unknown
 from graphsent.errors import GraphsentError
-from graphsent.tasks import INPUT_KINDS, Task, get_task
+from graphsent.tasks import Task, get_task
 from graphsent.training.building import CHECKS, build_model, model_options
 from graphsent.training.config import RunConfig
 from graphsent.training.config_file import Settings
 from graphsent.training.inputs import InputOptions
 from graphsent.training.selection import selection_of
 from graphsent.training.setting import resolved
-from graphsent.trees import SHAPES
 from graphsent.vocabulary import Vocabulary
 
 __all__ = ["Fault", "config_faults"]
 
-_CHOICES = {"tree_kind": INPUT_KINDS, "trees": SHAPES}
 _PARTS = ("inputs", "training")
 _STAND_INS = {"task": "sst5", "model": "nbow"}  # if those in the file are invalid
 
@@ -73,9 +70,6 @@ def _faults(values: dict[str, Any]) -> Iterator[tuple[_Place, str]]:
     for blamed, message in _blamed(lambda v: RunConfig.from_dict({**_STAND_INS, **v}), values):
         yield (blamed or "",), message
         values.pop(blamed or "", None)
-    for name, valid in _CHOICES.items():
-        if values.get(name) is not None and values[name] not in valid:
-            yield (name,), unknown(name, values.pop(name), valid)
     for path in values.get("vectors", ()):
         if not os.path.isfile(os.path.expanduser(path)):
             yield ("vectors",), f"vectors: there is no file {path}"

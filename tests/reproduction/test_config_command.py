@@ -175,7 +175,8 @@ def test_every_fault_of_a_file_has_a_line(tmp_path, monkeypatch, capsys):
         ("task: sick\nmodel: nbow", "f.yaml:2: the task 'sick' is regression of pairs"),
         ("task: sst5\nmodel: nbow\ndata_dir: none", "f.yaml:3: the given data directory"),
         ("task: sst5\nmodel: nbow\ntree_kind: tree", "f.yaml:3: unknown tree_kind 'tree'"),
-        ("task: sst5\nmodel: nbow\ntokenizer: x", "f.yaml:3: tokenizer: unknown tokenizer 'x'"),
+        ("task: sst5\nmodel: nbow\ntrees: flat", "f.yaml:3: unknown trees 'flat'"),
+        ("task: sst5\nmodel: nbow\ntokenizer: x", "f.yaml:3: unknown tokenizer 'x'"),
         ("task: sst5\nmodel: treelstm\ntokenizer: tweet", "f.yaml:3: tokenizer: the model"),
         ("task: sst5\nmodel: nbow\ntraining: 3", "f.yaml:3: training: expected names with"),
         (
