@@ -14,7 +14,7 @@ from graphsent.contextual import Encoder
 from graphsent.errors import DataError, ModelError
 from graphsent.models import MODELS, Model, model_class
 from graphsent.models.arguments import hidden_options
-from graphsent.tasks import Task, WordVectors, get_task, task_options
+from graphsent.tasks import Task, WordVectors, task_options
 from graphsent.training.class_weights import check_class_weights
 from graphsent.training.config import RunConfig
 from graphsent.training.errors import TrainingError
@@ -141,9 +141,9 @@ def _options(
     return options
 
 
-def _check_goal(config: RunConfig) -> None:
+def _check_goal(config: RunConfig, task: Task) -> None:
     """Raises a TrainingError if the model is not for the kind of examples or goal of the task."""
-    task, model = get_task(config.task, **config.task_options), model_class(config.model)
+    model = model_class(config.model)
 
     def learns(cls: type[Model]) -> bool:
         return cls.examples == task.examples and task.goal in cls.goals
@@ -157,18 +157,15 @@ def _check_goal(config: RunConfig) -> None:
         )
 
 
-def _check_weights(config: RunConfig) -> None:
+def _check_weights(config: RunConfig, task: Task) -> None:
     """Raises a TrainingError if classes are to be weighted, and the task has none."""
-    check_class_weights(get_task(config.task, **config.task_options).goal, config.training)
+    check_class_weights(task.goal, config.training)
 
 
-def _check_loss_nodes(config: RunConfig) -> None:
+def _check_loss_nodes(config: RunConfig, task: Task) -> None:
     """Raises a TrainingError if phrases are to be left out, and examples are not sentences."""
-    if config.training.loss_nodes == "all":  # without opening the data
-        return
-    examples = get_task(config.task, **config.task_options).examples
-    if examples != "trees":
-        kind = "pairs of sentences" if examples == "pairs" else "n-best lists"
+    if config.training.loss_nodes != "all" and task.examples != "trees":
+        kind = "pairs of sentences" if task.examples == "pairs" else "n-best lists"
         raise TrainingError(f"loss_nodes: expected 'all': examples are {kind}, without phrases")
 
 
@@ -185,26 +182,27 @@ def check_packages(config: RunConfig) -> None:
         importlib.import_module(config.training.logger)
 
 
-def _check_stream(config: RunConfig) -> None:
+def _check_stream(config: RunConfig, task: Task) -> None:
     """Raises a TrainingError if examples are to be streamed, and those of the task cannot be."""
-    if config.stream and get_task(config.task, **config.task_options).examples == "lists":
+    if config.stream and task.examples == "lists":
         raise TrainingError(f"stream: the task {config.task!r} has n-best lists: expected false")
 
 
-def _check_tokenizer(config: RunConfig) -> None:
+def _check_tokenizer(config: RunConfig, task: Task) -> None:
     """Raises a TrainingError if a tokenizer is given, and the model does not read raw text."""
     if config.tokenizer is not None and model_class(config.model).tokenizer is None:
         raise TrainingError(f"tokenizer: the model {config.model!r} reads trees, not raw text")
 
 
-CHECKS: dict[tuple[str, ...], Callable[[RunConfig], None]] = {
+CHECKS: dict[tuple[str, ...], Callable[[RunConfig, Task], None]] = {
     ("model",): _check_goal,
     ("training", "class_weights"): _check_weights,
     ("training", "loss_nodes"): _check_loss_nodes,
     ("stream",): _check_stream,
     ("tokenizer",): _check_tokenizer,
 }
-"""Checks that need no data, by the path of names to the setting that is wrong if one fails."""
+"""Checks of a configuration with its task, by the path of names to the setting that is wrong if one
+fails."""
 
 
 def model_options(model: str) -> dict[str, inspect.Parameter]:

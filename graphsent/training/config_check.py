@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from graphsent.errors import GraphsentError
+from graphsent.errors import GraphsentError, ModelError
 from graphsent.tasks import Task, get_task
 from graphsent.training.building import CHECKS, build_model, model_options
 from graphsent.training.config import RunConfig
@@ -92,13 +92,16 @@ def _faults_of_task_and_model(config: RunConfig) -> Iterator[tuple[_Place, str]]
             yield (part,) if name is None else (f"{part}_options", name), message
         sound: dict[str, Any] = {f"{part}_options": options}
         config = replace(config, **sound)
-    checks: dict[_Place, Callable[[RunConfig], Any]] = {
+    if not are_sound:
+        return
+    task = _task_without_data(config)
+    checks: dict[_Place, Callable[[RunConfig, Task], Any]] = {
         **CHECKS,
-        ("training", "select"): _check_select,
-        ("data_dir",): resolved,
+        ("training", "select"): lambda config, task: selection_of(task, config.training.select),
+        ("data_dir",): lambda config, _: resolved(config),
     }
-    for place, complains in checks.items() if are_sound else ():
-        complaint = _complaint(complains, config)
+    for place, complains in checks.items():
+        complaint = _complaint(complains, config, task)
         if complaint is not None:
             yield place, complaint
 
@@ -119,12 +122,12 @@ def _check_model(config: RunConfig, options: Mapping[str, Any]) -> None:
         # none.
         options["embedding_dim"] = options.get("embedding_dim") or 1
     plain = replace(config, model_options=options, vectors=(), inputs=InputOptions())
-    with torch.device("meta"):
-        build_model(plain, task, Vocabulary(()), None, None)
-
-
-def _check_select(config: RunConfig) -> None:
-    selection_of(_task_without_data(config), config.training.select)
+    try:
+        with torch.device("meta"):
+            build_model(plain, task, Vocabulary(()), None, None)
+    except ModelError as error:
+        if not isinstance(error.__cause__, NotImplementedError):  # of a custom model: not on meta
+            raise
 
 
 def _task_without_data(config: RunConfig) -> Task:
@@ -154,10 +157,9 @@ def _blamed(
         del rest[found]
 
 
-def _complaint(check: Callable[..., Any], argument: Any) -> str | None:
+def _complaint(check: Callable[..., Any], *arguments: Any) -> str | None:
     try:
-        check(argument)
+        check(*arguments)
     except GraphsentError as error:
-        # Some custom models cannot be built on the meta device.
-        return None if isinstance(error.__cause__, NotImplementedError) else str(error)
+        return str(error)
     return None

@@ -107,8 +107,9 @@ def prepare(
     """
     trainer_devices(config.training)
     check_packages(config)
+    task = get_task(config.task, **config.task_options)
     for check_option in CHECKS.values():
-        check_option(config)
+        check_option(config, task)
     encoder = config.inputs.load_encoder()  # before anything that takes long, and before seeding
     _seed(config.training.seed)
     config = resolved(config)

@@ -143,6 +143,12 @@ def test_invalid_tasks_are_rejected_before_anything_is_written(here, capsys, tas
     assert [each for each in sorted(here.iterdir()) if each.name != "__pycache__"] == before
 
 
+def test_config_check_reports_a_task_that_cannot_be_made(here, capsys):
+    (here / "f.yaml").write_text("task: own_tasks_here:later\nmodel: treelstm\n")
+    assert main(["config", "check", "f.yaml"]) == 2
+    assert "f.yaml:1: the task own_tasks_here:later cannot be" in capsys.readouterr().err
+
+
 def test_the_current_directory_is_searched_only_for_custom_tasks(here):
     with pytest.raises(SystemExit):
         main(["train", "--task=sst5", "--help-all"])
