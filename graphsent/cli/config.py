@@ -11,9 +11,10 @@ import yaml
 
 from graphsent._files import write_atomically
 from graphsent._names import nearest
+from graphsent.cli.arguments.config import ACTIONS
 from graphsent.cli.own_tasks import import_from_here
 from graphsent.cli.statuses import in_one_line
-from graphsent.cli.usage import UsageError, check_target, flag
+from graphsent.cli.usage import UsageError, check_target, refuse
 from graphsent.errors import DataError
 from graphsent.reproduction import Catalogue, Configuration, Places
 from graphsent.training.building import completed
@@ -22,20 +23,14 @@ from graphsent.training.config_file import read_settings
 
 __all__ = ["run"]
 
-_PLACES = ("data_dir", "parses_dir", "vectors_dir", "encoder")
-_READ = {"list": (), "show": ("brief",), "copy": ("brief", *_PLACES), "check": ()}
-"""The options that each action reads."""
-
 
 def run(arguments: Any) -> None:
     """Runs the action asked for."""
     names = arguments.names
-    for name in ("brief", *_PLACES):
-        if getattr(arguments, name) and name not in _READ[arguments.action]:
-            readers = " and ".join(action for action, read in _READ.items() if name in read)
-            raise UsageError(
-                f"{flag(name)} has no effect on {arguments.action}: it is for {readers}"
-            )
+    for name in ACTIONS["copy"]:  # which reads all options
+        if name not in ACTIONS[arguments.action]:
+            readers = " and ".join(action for action, read in ACTIONS.items() if name in read)
+            refuse(arguments, [name], f"has no effect on {arguments.action}: it is for {readers}")
     if arguments.action == "check":
         if not names:
             raise UsageError("check: expected FILE ..., got none")
@@ -72,7 +67,9 @@ def _copy(configuration: Configuration, target: str, arguments: Any) -> None:
     check_target(target, "copy")
     if os.path.exists(target):
         raise UsageError(f"copy: {target} already exists: expected a new file")
-    places = Places(*(getattr(arguments, name) for name in _PLACES))
+    places = Places(
+        arguments.data_dir, arguments.parses_dir, arguments.vectors_dir, arguments.encoder
+    )
     values, lacking = _values(configuration, brief=arguments.brief), None
     try:
         located = places.locate(configuration.run_config())

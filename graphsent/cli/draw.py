@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from graphsent.cli.sources import name_of
-from graphsent.cli.usage import UsageError, check_target, counted, flag
+from graphsent.cli.usage import UsageError, check_target, counted, refuse
 from graphsent.cli.whole_files import trees_from
 from graphsent.drawing import write_page
 from graphsent.drawing.page import class_numbers
@@ -21,12 +21,9 @@ _OF_MODEL = ("weights", "gold", "probabilities")
 
 def run(arguments: Any) -> None:
     """Writes the picture."""
-    for name in _OF_MODEL:
-        if getattr(arguments, name) and arguments.model is None:
-            raise UsageError(f"--{name} needs --model: a tree alone has nothing but labels")
-    for name in ("encoder", "model_class"):
-        if getattr(arguments, name) is not None and arguments.model is None:
-            raise UsageError(f"{flag(name)} needs --model")
+    if arguments.model is None:
+        refuse(arguments, _OF_MODEL, "needs --model: a tree alone has nothing but labels")
+        refuse(arguments, ("encoder", "model_class"), "needs --model")
     if arguments.weights and arguments.direction == SIBLING:
         raise UsageError(
             "--weights are those of parent-child edges: not available with --direction sibling"
@@ -51,10 +48,8 @@ def run(arguments: Any) -> None:
 
 def _write_page(arguments: Any) -> None:
     """Writes a page of a model's predictions for all trees."""
-    for name in (*_OF_MODEL, "direction", "number"):
-        value = getattr(arguments, name)
-        if value is not None and value is not False:  # 0 is an invalid number
-            raise UsageError(f"--{name} is for the picture of one tree: a page shows all trees")
+    of_picture = (*_OF_MODEL, "direction", "number")
+    refuse(arguments, of_picture, "is for the picture of one tree: a page shows all trees")
     if arguments.model is None:
         raise UsageError(f"--out {arguments.out}: a page shows predictions and needs --model")
     predictions = _classifier(arguments).predict(_given_trees(arguments))

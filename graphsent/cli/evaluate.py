@@ -14,7 +14,15 @@ from graphsent.cli import class_results
 from graphsent.cli.own_tasks import import_from_here
 from graphsent.cli.request import device_of
 from graphsent.cli.several_runs import table
-from graphsent.cli.usage import UsageError, check_counts, check_ending, check_target, counted, flag
+from graphsent.cli.usage import (
+    UsageError,
+    check_counts,
+    check_ending,
+    check_target,
+    counted,
+    flag,
+    refuse,
+)
 from graphsent.drawing import draw_confusion, write_page
 from graphsent.errors import DataError
 from graphsent.models import Model, model_class
@@ -174,30 +182,26 @@ def _check_asked(arguments: Any, *, one_of_several: Path | None) -> None:
         raise UsageError("--test-trees needs --test FILE")
     if arguments.test is not None and arguments.split != "test":
         raise UsageError(f"--test FILE and --split {arguments.split} are mutually exclusive")
-    for name in _OF_CLASSES if one_of_several else ():
-        if getattr(arguments, name) is not None:
-            raise UsageError(f"{flag(name)} is for a single run, such as {one_of_several}")
+    if one_of_several:
+        refuse(arguments, _OF_CLASSES, f"is for a single run, such as {one_of_several}")
 
 
 def _report(task: Task, model: Model, arguments: Any) -> ClassReport | None:
-    if task.goal == "classification":
-        if arguments.page is not None and model.examples == "pairs":
-            raise UsageError(f"--page is for single sentences: the task {task.name!r} has pairs")
-        number = len(task.label_names)
-        if arguments.confusion is not None and number > _MOST_DRAWN:
-            raise UsageError(
-                f"--confusion draws at most {_MOST_DRAWN} classes, got {number:,}; --json FILE has "
-                "their numbers"
-            )
-        from graphsent.tasks.class_report import ClassReport
+    if task.goal != "classification":
+        why = f"is for classification: the task {task.name!r} is {task.goal}"
+        refuse(arguments, _OF_CLASSES, why)
+        return None
+    if arguments.page is not None and model.examples == "pairs":
+        raise UsageError(f"--page is for single sentences: the task {task.name!r} has pairs")
+    number = len(task.label_names)
+    if arguments.confusion is not None and number > _MOST_DRAWN:
+        raise UsageError(
+            f"--confusion draws at most {_MOST_DRAWN} classes, got {number:,}; --json FILE has "
+            "their numbers"
+        )
+    from graphsent.tasks.class_report import ClassReport
 
-        return ClassReport(task.label_names, task.judged)
-    for name in _OF_CLASSES:
-        if getattr(arguments, name) is not None:
-            raise UsageError(
-                f"{flag(name)} is for classification: the task {task.name!r} is {task.goal}"
-            )
-    return None
+    return ClassReport(task.label_names, task.judged)
 
 
 def _show(report: ClassReport, arguments: Any, data: TaskData) -> None:

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from graphsent._files import write_atomically
+from graphsent.cli.arguments.inspect import OPTIONS, TOP
 from graphsent.cli.own_tasks import class_asked_for, import_from_here
 from graphsent.cli.several_runs import numbers
 from graphsent.cli.sources import name_of
-from graphsent.cli.usage import UsageError, check_ending, check_target, flag
+from graphsent.cli.usage import UsageError, check_ending, check_target, refuse
 from graphsent.cli.whole_files import parse_sentences, sentences_from
 from graphsent.drawing import draw_curves
 from graphsent.errors import DataError
@@ -34,21 +35,12 @@ from graphsent.training.figures import metric_title
 
 __all__ = ["run"]
 
-_TOP = 5
 _MOST_DRAWN = 12  # filters, unless chosen by --filters
 _PICTURES = (".png", ".svg")
 _TABLES: dict[str, Callable[[Table], str]] = {
     ".txt": Table.to_text,
     ".csv": Table.to_csv,
     ".json": Table.to_json,
-}
-_OF_SENTENCES = ("sentence", "number")
-# The options of each subject.
-_OPTIONS = {
-    "filters": ("filters", "top"),
-    "graph": (*_OF_SENTENCES, "map", "row"),
-    "attention": _OF_SENTENCES,
-    "curves": (),
 }
 
 
@@ -87,10 +79,9 @@ def run(arguments: Any) -> None:
 
 
 def _check_options(arguments: Any, suffix: str) -> None:
-    for names in _OPTIONS.values():
-        for name in names:
-            if getattr(arguments, name) is not None and name not in _OPTIONS[arguments.what]:
-                raise UsageError(f"{flag(name)} is not for {arguments.what}")
+    read = OPTIONS[arguments.what]
+    others = [name for names in OPTIONS.values() for name in names if name not in read]
+    refuse(arguments, others, f"is not for {arguments.what}")
     if (arguments.map is None) != (arguments.row is None):
         raise UsageError("--map and --row go together")
     if arguments.title is not None and suffix not in _PICTURES:
@@ -102,7 +93,7 @@ def _filters(model: Any, arguments: Any, drawn: bool) -> _Finding:
     chosen = None if arguments.filters is None else numbers(arguments.filters, "--filters")
     if chosen is None and drawn and hasattr(model, "first_filters"):
         chosen = list(range(1, 1 + min(_MOST_DRAWN, len(model.first_filters()))))
-    top = _TOP if arguments.top is None else arguments.top
+    top = TOP if arguments.top is None else arguments.top
     found = filter_ngrams(model, sentences, top, filters=chosen)
     if not any(each.ngrams for each in found):
         source = arguments.run if arguments.file is None else name_of(arguments.file)

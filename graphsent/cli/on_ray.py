@@ -21,7 +21,7 @@ from typing import Any
 from graphsent._files import full_path, sha256, write_json
 from graphsent.cli.request import Request, load_requested
 from graphsent.cli.streams import reading_of
-from graphsent.cli.usage import UsageError, check_counts, counted
+from graphsent.cli.usage import UsageError, check_counts, counted, refuse
 from graphsent.errors import DataError, FailedError, GraphsentError
 from graphsent.models import ParseReranker
 from graphsent.models.base.hub import is_on_hub, local_directory
@@ -176,9 +176,8 @@ def _check(model: Any, command: str, form: str, arguments: Any) -> None:
 
 def _shards(request: Request, arguments: Any) -> list[Path]:
     """The files of the directory, except hidden ones."""
-    for name in ("strict", "unknown"):
-        if getattr(arguments, name):
-            raise UsageError(f"--{name} is for a single file and cannot be used with --ray")
+    of_one_file = ("strict", "unknown")
+    refuse(arguments, of_one_file, "is for a single file and cannot be used with --ray")
     check_counts(arguments, "workers")
     if arguments.out is None:
         raise UsageError("--ray: --out DIRECTORY is missing")

@@ -14,7 +14,7 @@ from graphsent._unpacking import format_suffix
 from graphsent.cli.own_tasks import import_from_here
 from graphsent.cli.sources import name_of, source_lines
 from graphsent.cli.tables_in import TABLES, is_table, lines_of_table
-from graphsent.cli.usage import UsageError, check_counts, check_target, counted, flag
+from graphsent.cli.usage import UsageError, check_counts, check_target, counted, refuse
 from graphsent.errors import DataError, FailedError, GraphsentError
 from graphsent.parsing import load_parser
 from graphsent.parsing.files import TextLine, partial_path, write_parses
@@ -73,11 +73,9 @@ def _check(arguments: Any) -> None:
         if not getattr(arguments, name):
             raise UsageError(f"--{name} is missing")
     check_counts(arguments, "batch_size", "num_threads")
-    for name in ("text_column", "label_column"):
-        if getattr(arguments, name) and not is_table(arguments.file):
-            raise UsageError(
-                f"{flag(name)} needs a table ({', '.join(TABLES)}), got {arguments.file}"
-            )
+    if not is_table(arguments.file):
+        why = f"needs a table ({', '.join(TABLES)}), got {arguments.file}"
+        refuse(arguments, ("text_column", "label_column"), why)
     check_target(arguments.out, "--out", [arguments.file])
 
 

@@ -26,6 +26,7 @@ __all__ = [
     "counted",
     "descriptions",
     "flag",
+    "refuse",
 ]
 
 
@@ -202,6 +203,14 @@ def check_counts(arguments: Any, *names: str) -> None:
         count = getattr(arguments, name)
         if count is not None and count < 1:
             raise UsageError(f"{flag(name)}: expected at least 1, got {count}")
+
+
+def refuse(arguments: Any, names: Iterable[str], why: str) -> None:
+    """Raises a UsageError if one of the options is given, as in ``--top is not for curves``."""
+    for name in names:
+        value = getattr(arguments, name)
+        if value is not None and value is not False:  # 0 is a value
+            raise UsageError(f"{flag(name)} {why}")
 
 
 def _is_utf8(text: str) -> bool:

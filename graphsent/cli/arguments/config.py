@@ -25,13 +25,19 @@ from graphsent.cli.arguments.shared import add_data_dir, add_places
 
 __all__ = ["ACTIONS", "add_arguments"]
 
-ACTIONS = ("list", "show", "copy", "check")
+# Action -> the options that it reads.
+ACTIONS = {
+    "list": (),
+    "show": ("brief",),
+    "copy": ("brief", "data_dir", "parses_dir", "vectors_dir", "encoder"),
+    "check": (),
+}
 
 
 def add_arguments(parser: Any) -> None:
     """Declares the command's arguments."""
     add = parser.add_argument
-    add("action", choices=ACTIONS, help="Action, see above.")
+    add("action", choices=tuple(ACTIONS), help="Action, see above.")
     add("names", type=str, nargs="*", metavar="FILE", help="Names or files, see above.")
     add("--brief", action="store_true", help="Omit settings that have their default.")
     add_data_dir(parser)

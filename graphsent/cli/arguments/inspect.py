@@ -25,12 +25,18 @@ from __future__ import annotations
 from typing import Any
 
 from graphsent.cli.arguments.shared import add_encoder, add_model_class
-from graphsent.cli.declared import constant
 
-__all__ = ["add_arguments"]
+__all__ = ["OPTIONS", "TOP", "add_arguments"]
 
-_OPTIONS = constant("graphsent.cli.inspect:_OPTIONS")
-_TOP = constant("graphsent.cli.inspect:_TOP")
+TOP = 5
+_OF_SENTENCES = ("sentence", "number")
+# What is shown -> the options that only some of them read.
+OPTIONS = {
+    "filters": ("filters", "top"),
+    "graph": (*_OF_SENTENCES, "map", "row"),
+    "attention": _OF_SENTENCES,
+    "curves": (),
+}
 
 
 def add_arguments(parser: Any) -> None:
@@ -39,7 +45,7 @@ def add_arguments(parser: Any) -> None:
     add_model_class(parser)
     add = parser.add_argument
     add("run", type=str, metavar="RUN", help="Run or model directory.")
-    add("what", choices=tuple(_OPTIONS), help="What to show, see above.")
+    add("what", choices=tuple(OPTIONS), help="What to show, see above.")
     add(
         "file", type=str, nargs="?", metavar="FILE", help="Sentences or trees; - is standard input."
     )
@@ -52,7 +58,7 @@ def add_arguments(parser: Any) -> None:
     )
     add("--title", type=str, help="Title of the picture.")
     add("--filters", type=str, help="Filters, such as 1-8,20 (default: all; 12 in a picture).")
-    add("--top", type=int, help=f"Number of n-grams per filter (default: {_TOP}).")
+    add("--top", type=int, help=f"Number of n-grams per filter (default: {TOP}).")
     add("--sentence", type=str, help="A sentence or bracketed tree, instead of FILE.")
     add("--number", type=int, help="Number of the sentence in the file, from 1 (default: 1).")
     text = "With --row: show only the subgraph that leads to this map of the last layer, from 1."
