@@ -8,7 +8,7 @@ from pathlib import Path
 import graphsent
 from graphsent.errors import DataError
 
-__all__ = ["embedded_data_dir", "resolve_data_dir"]
+__all__ = ["embedded_data_dir", "existing_directory", "resolve_data_dir"]
 
 _VARIABLE = "GRAPHSENT_DATA"
 _PART = "sentiment"  # of the embedded data
@@ -25,9 +25,9 @@ def resolve_data_dir(data_dir: str | os.PathLike[str] | None = None) -> Path:
     """
     given = os.environ.get(_VARIABLE)
     if data_dir is not None:
-        return _existing(data_dir, "the given data directory")
+        return existing_directory(data_dir, "the given data directory")
     if given:
-        return _existing(given, f"the data directory named by {_VARIABLE}")
+        return existing_directory(given, f"the data directory named by {_VARIABLE}")
     return embedded_data_dir()
 
 
@@ -47,7 +47,13 @@ def embedded_data_dir() -> Path:
     )
 
 
-def _existing(path: str | os.PathLike[str], what: str) -> Path:
+def existing_directory(path: str | os.PathLike[str], what: str) -> Path:
+    """The path of a directory; raises a DataError if there is none.
+
+    Args:
+        path: The directory, perhaps in a home directory (``~``).
+        what: What it is, for the error.
+    """
     directory = Path(os.path.expanduser(path))
     if not directory.is_dir():
         raise DataError(f"{what} is not a directory: {directory}")

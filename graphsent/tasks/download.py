@@ -14,6 +14,7 @@ from graphsent._files import atomic_path, sha256
 from graphsent._names import check_choice
 from graphsent._unpacking import UNREADABLE, check_unpacked
 from graphsent.errors import DataError
+from graphsent.tasks.data_dir import existing_directory
 from graphsent.tasks.sources import SOURCES, Source
 from graphsent.tasks.transfer import DownloadError, fetch
 
@@ -54,8 +55,8 @@ def download(
     """
     check_choice("task", task, sorted(SOURCES), DataError)
     directory = Path(os.path.expanduser(data_dir))
-    if from_dir is not None and not Path(os.path.expanduser(from_dir)).is_dir():
-        raise DataError(f"the directory to copy from is not a directory: {from_dir}")
+    if from_dir is not None:
+        from_dir = existing_directory(from_dir, "the directory to copy from")
     found: list[Path] = []
     for source in SOURCES[task]:
         wanted = [name for name in source.files if not _is_there(directory / name, source, name)]
@@ -64,7 +65,7 @@ def download(
             for path in paths.values():
                 echo(f"{path}: already there")
         elif from_dir is not None:
-            paths |= _copy(source, wanted, Path(os.path.expanduser(from_dir)), directory, echo)
+            paths |= _copy(source, wanted, from_dir, directory, echo)
         else:
             echo(f"{source.url} ({source.terms})")
             _download(source, wanted, directory, progress=progress, echo=echo)

@@ -11,6 +11,7 @@ from typing import Any
 
 from graphsent._unpacking import format_suffix
 from graphsent.errors import DataError
+from graphsent.tasks.data_dir import existing_directory
 from graphsent.trees import DependencyTree, Tree, iter_conllu, iter_labelled_trees, unescape
 
 __all__ = [
@@ -48,10 +49,7 @@ def resolve_parses_dir(
     """
     given = parses_dir if parses_dir is not None else os.environ.get(_VARIABLE)
     if given:
-        directory = Path(os.path.expanduser(given))
-        if not directory.is_dir():
-            raise DataError(f"the given parses directory is not a directory: {directory}")
-        return directory
+        return existing_directory(given, "the given parses directory")
     places = [data_dir / _FOLDER, data_dir.resolve().parent / _FOLDER]
     for place in places:
         if place.is_dir():
