@@ -6,6 +6,7 @@ import json
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from graphsent.cli.own_tasks import import_from_here
@@ -73,12 +74,10 @@ def _reader_of_texts(command: str, model: Any, arguments: Any) -> ReadTexts | No
         return _noting_tables(
             command, lambda texts: [Sentence(model.tokenize(text)) for text in texts]
         )
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", GraphsentWarning)
-        if arguments.parser:
-            import_from_here(arguments.parser)
+    if arguments.parser:
+        import_from_here(arguments.parser)
+        with _saying_warnings(command):
             model.parser = arguments.parser
-    _say_warnings(command, caught)
     if model.reads_text:
         return _noting_tables(command, lambda texts: _parsed(command, model, texts))
     if arguments.input == "text":
@@ -127,15 +126,17 @@ def _is_object(text: str) -> bool:
 
 
 def _parsed(command: str, model: Any, texts: list[str]) -> list[Any]:
-    """The trees of texts; warnings of the parser, loaded on first use, are printed."""
+    """The trees of texts, by a parser that is loaded on first use."""
+    with _saying_warnings(command):
+        return model.parse(texts)
+
+
+@contextmanager
+def _saying_warnings(command: str) -> Iterator[None]:
+    """Prints the warnings of the package, one line each."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", GraphsentWarning)
-        found = model.parse(texts)
-    _say_warnings(command, caught)
-    return found
-
-
-def _say_warnings(command: str, caught: Sequence[warnings.WarningMessage]) -> None:
+        yield
     for warning in caught:
         if issubclass(warning.category, GraphsentWarning):
             say(command, str(warning.message))
