@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import compress
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from graphsent.tasks.archives import iter_lines
 from graphsent.tasks.contractions import divide
 from graphsent.tasks.corpus import SPLITS, WORDS, Corpus, CorpusSource, parse_files
 from graphsent.tasks.folds import fold_split
+from graphsent.tasks.held_out import FileReader
 from graphsent.tasks.parses import root_label, text_of
 from graphsent.tasks.sentence_task import SentenceTask
 from graphsent.tasks.task import Task
@@ -119,9 +120,7 @@ class CrossValidatedTask(SentenceTask):
             for number, text in enumerate(iter_lines(directory / name), start=1)
         ]
 
-    def _of_split(
-        self, read: Callable[[], Iterable[Any]], corpus: Corpus, split: str
-    ) -> Iterable[Any]:
+    def _of_split(self, read: FileReader, corpus: Corpus, split: str) -> Iterable[Any]:
         examples = list(read())
         texts = list(map(text_of, examples))
         labels = list(map(root_label, examples))

@@ -2,12 +2,40 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import numpy as np
 
-__all__ = ["held_out"]
+from graphsent.tasks.parses import text_of
+
+__all__ = ["FileReader", "held_out"]
+
+
+class FileReader:
+    """Returns all examples of a file on each call, and knows which are held out of training.
+
+    Args:
+        read: Returns the examples.
+        share: See :func:`held_out`.
+        seed: See :func:`held_out`.
+    """
+
+    def __init__(self, read: Callable[[], Iterable[Any]], share: float, seed: int) -> None:
+        self._read = read
+        self._share = share
+        self._seed = seed
+
+    def __call__(self) -> Iterable[Any]:
+        """The examples, from the first."""
+        return self._read()
+
+    @functools.cached_property
+    def is_dev(self) -> np.ndarray:
+        """Which of them are held out, (num_examples,) bool."""
+        return held_out(map(text_of, self()), self._share, self._seed)
 
 
 def held_out(texts: Iterable[str], share: float, seed: int) -> np.ndarray:

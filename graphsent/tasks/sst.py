@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from graphsent._names import check_choice
 from graphsent.errors import DataError
 from graphsent.tasks.corpus import SPLITS, Corpus
+from graphsent.tasks.held_out import FileReader
 from graphsent.tasks.parses import align, label_by_span, root_label
 from graphsent.tasks.task import Task
 from graphsent.trees import DependencyTree, Tree, iter_trees, relabel
@@ -104,9 +105,7 @@ class SentimentTask(Task):
 
         return tree_metrics(self._judged)
 
-    def _of_split(
-        self, read: Callable[[], Iterable[Any]], corpus: Corpus, split: str
-    ) -> Iterable[Any]:
+    def _of_split(self, read: FileReader, corpus: Corpus, split: str) -> Iterable[Any]:
         trees = super()._of_split(read, corpus, split)
         if self._classes is None or (split == "train" and self._keeps_neutral_roots):
             return trees

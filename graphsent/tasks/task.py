@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import os
-import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,8 +11,6 @@ from itertools import compress
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
-
-import numpy as np
 
 from graphsent._names import unknown
 from graphsent.errors import DataError
@@ -27,9 +24,9 @@ from graphsent.tasks.corpus import (
     find_corpus,
 )
 from graphsent.tasks.data_dir import resolve_data_dir
-from graphsent.tasks.held_out import held_out
+from graphsent.tasks.held_out import FileReader
 from graphsent.tasks.own_source import OwnSource
-from graphsent.tasks.parses import resolve_parses_dir, text_of
+from graphsent.tasks.parses import resolve_parses_dir
 from graphsent.tasks.sources import SOURCES
 from graphsent.tasks.spool import Spooled
 
@@ -218,11 +215,15 @@ class Task(ABC):
                 is malformed or has no examples.
         """
         source = self._find(data_dir, splits, tree_kind, parses_dir, trees)
+
+        @functools.cache  # reads a file shared by train and dev once
+        def reader(path: Path, parses: tuple[Path, ...]) -> FileReader:
+            found = self.read(path, parses)
+            return FileReader(lambda: found, source.corpus.held_out, self.split_seed)
+
         examples = {}
-        read = functools.cache(self.read)  # reads a file shared by train and dev once
         for split in splits:
-            find = functools.partial(read, source.files[split], source.parses.get(split, ()))
-            examples[split] = list(map(source.shaped, self._of_split(find, source.corpus, split)))
+            examples[split] = list(self._read_split(split, source, reader))
             if not examples[split]:
                 missing = "no examples"
                 if split == "dev" and source.corpus.held_out:
@@ -257,15 +258,15 @@ class Task(ABC):
         source = self._find(data_dir, splits, tree_kind, parses_dir, trees)
 
         @functools.cache  # chooses the dev split of a file once
-        def reader(path: Path, parses: tuple[Path, ...]) -> Callable[[], Iterator[Any]]:
+        def reader(path: Path, parses: tuple[Path, ...]) -> FileReader:
+            share = source.corpus.held_out
             read = functools.partial(self.iter_examples, path, parses)
-            return Spooled(read) if source.corpus.held_out else read
+            return FileReader(Spooled(read) if share else read, share, self.split_seed)
 
-        def examples(split: str) -> Iterator[Any]:
-            read = reader(source.files[split], source.parses.get(split, ()))
-            return map(source.shaped, self._of_split(read, source.corpus, split))
-
-        return TaskStream({split: functools.partial(examples, split) for split in splits}, source)
+        return TaskStream(
+            {split: functools.partial(self._read_split, split, source, reader) for split in splits},
+            source,
+        )
 
     def _find(
         self,
@@ -292,32 +293,20 @@ class Task(ABC):
             self.label_names = self.find_labels(source.files["train"])
         return source
 
-    def _of_split(
-        self, read: Callable[[], Iterable[Any]], corpus: Corpus, split: str
-    ) -> Iterable[Any]:
-        """The examples of a file that belong to a split.
+    def _read_split(
+        self, split: str, source: CorpusSource, reader: Callable[..., FileReader]
+    ) -> Iterator[Any]:
+        """The examples of a split, read by the reader of its file and parses."""
+        read = reader(source.files[split], source.parses.get(split, ()))
+        return map(source.shaped, self._of_split(read, source.corpus, split))
 
-        Args:
-            read: Returns all examples of the file; called again if some must be held out.
-            corpus: The corpus.
-            split: The split.
-        """
+    def _of_split(self, read: FileReader, corpus: Corpus, split: str) -> Iterable[Any]:
+        """The examples of a file that belong to a split."""
         if not corpus.held_out or split == "test":
             return read()
-        is_dev = _is_held_out(read, corpus.held_out, self.split_seed)
+        is_dev = read.is_dev  # before examples are read, which are then replayed
         return compress(read(), is_dev if split == "dev" else ~is_dev)
 
     def __repr__(self) -> str:
         options = "".join(f", {name}={value!r}" for name, value in self.options.items())
         return f"get_task({self.name!r}{options})"
-
-
-def _is_held_out(read: Callable[[], Iterable[Any]], share: float, seed: int) -> np.ndarray:
-    """Which examples are held out, (num_examples,) bool."""
-    if read not in _held_out:
-        _held_out[read] = held_out(map(text_of, read()), share, seed)
-    return _held_out[read]
-
-
-# Keyed weakly by the reader of the examples, which may hold a file open.
-_held_out: weakref.WeakKeyDictionary[Callable, np.ndarray] = weakref.WeakKeyDictionary()

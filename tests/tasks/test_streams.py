@@ -71,20 +71,25 @@ def test_held_out_accepts_an_iterator():
 
 
 @pytest.mark.parametrize("shape", [None, "balanced"])
-def test_a_file_with_held_out_dev_is_read_once(data_dir, cache, shape, monkeypatch):
+def test_a_file_with_held_out_dev_is_read_once(tmp_path, cache, shape, monkeypatch):
+    folder = tmp_path / "data" / "twitter"
+    folder.mkdir(parents=True)
+    rows = [f'"{4 * (row % 2)}","{row}","day","query","user","tweet {row}"\n' for row in range(600)]
+    for name in ("training.20000.processed.noemoticon.csv", "testdata.manual.2009.06.14.csv"):
+        (folder / name).write_text("".join(rows))
     reads = []
     sentences = TweetTask.read_sentences
     monkeypatch.setattr(
         TweetTask,
         "read_sentences",
-        lambda task, path: reads.append(path) or islice(sentences(task, path), 600),
+        lambda task, path: reads.append(path) or sentences(task, path),
     )
     task = get_task("twitter")
     kind = "words" if shape is None else "constituency"
     options = {"splits": ("train", "dev"), "tree_kind": kind, "trees": shape}
-    found = streamed(task, data_dir, **options)
+    found = streamed(task, tmp_path / "data", **options)
     assert len(reads) == 1
-    assert found == task.load(data_dir, **options).splits
+    assert found == task.load(tmp_path / "data", **options).splits
     assert list(map(len, found.values())) == [540, 60]
     assert not list(cache.iterdir()), "the file has no name"
 
