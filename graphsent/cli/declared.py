@@ -13,13 +13,12 @@ import ast
 import builtins
 import functools
 import importlib
-import inspect
 from collections.abc import Iterator, Mapping
+from inspect import Parameter
 from pathlib import Path
 from typing import Any, NamedTuple
 
 __all__ = [
-    "MISSING",
     "Option",
     "attribute",
     "constant",
@@ -30,7 +29,6 @@ __all__ = [
 ]
 
 _PACKAGE = Path(__file__).resolve().parent.parent
-MISSING = inspect.Parameter.empty  # default of a parameter that has none
 
 
 class Option(NamedTuple):
@@ -57,18 +55,19 @@ def keys(place: str) -> tuple[str, ...]:
     return tuple(map(names.evaluate, found.value.keys))
 
 
-def parameters(place: str) -> dict[str, tuple[Any, Any]]:
-    """The parameters of a function or class: name -> type and default.
+def parameters(place: str) -> dict[str, Parameter]:
+    """The parameters of a function or class by name, with types and values, not expressions.
 
-    A type is None without an annotation; a default is :data:`MISSING` if there is none.
     ``**options`` of a constructor stand, as for :func:`graphsent.models.arguments.signature_of`,
     for the keyword-only parameters with defaults of the class's ``encoder_class`` and of the next
     constructor among the bases.
     """
     names, found = _found(place)
     if isinstance(found, ast.FunctionDef):
-        return {each.name: each[1:3] for each in _declared(names, found.args)}
-    return {each.name: each[1:3] for each in _of_constructor(_classes(names, found))}
+        declared = list(_declared(names, found.args))
+    else:
+        declared = _of_constructor(_classes(names, found))
+    return {each.name: each for each in declared}
 
 
 def docstrings(place: str) -> list[str]:
@@ -83,9 +82,9 @@ def docstrings(place: str) -> list[str]:
 
 def attribute(place: str, name: str) -> Any:
     """The value of an attribute in the body of a class, or of the nearest base that sets it."""
-    names, found = _found(place)
-    owner, statement = next(_members(names, found, name))
-    return owner.evaluate(statement.value)
+    classes = _classes(*_found(place))
+    number, statement = next(_members(classes, name))
+    return classes[number][0].evaluate(statement.value)
 
 
 def options(place: str) -> list[Option]:
@@ -165,54 +164,49 @@ def _found(place: str) -> tuple[_Names, Any]:
     return names, found
 
 
-class _Parameter(NamedTuple):
-    name: str
-    type: Any
-    default: Any
-    is_option: bool  # keyword-only
-
-
-def _of_constructor(classes: list[tuple[_Names, ast.ClassDef]]) -> list[_Parameter]:
+def _of_constructor(classes: list[tuple[_Names, ast.ClassDef]]) -> list[Parameter]:
     """The parameters of the first constructor of a class and its bases, including options."""
-    for place, (names, found) in enumerate(classes):
-        for statement in found.body:
-            if isinstance(statement, ast.FunctionDef) and statement.name == "__init__":
-                _, *own = _declared(names, statement.args)  # without self
-                if statement.args.kwarg is None:
-                    return own
-                known = {each.name: each for each in own}
-                encoders = _encoder(names, found)
-                for each in (*_of_constructor(encoders), *_of_constructor(classes[place + 1 :])):
-                    if each.is_option and each.default is not MISSING:
-                        known.setdefault(each.name, each)
-                return [*known.values()]
+    for number, constructor in _members(classes, "__init__"):
+        names, found = classes[number]
+        _, *own = _declared(names, constructor.args)  # without self
+        if constructor.args.kwarg is None:
+            return own
+        known = {each.name: each for each in own}
+        encoders = _encoder(names, found)
+        for each in (*_of_constructor(encoders), *_of_constructor(classes[number + 1 :])):
+            if each.kind is each.KEYWORD_ONLY and each.default is not each.empty:
+                known.setdefault(each.name, each)
+        return [*known.values()]
     return []
 
 
 def _encoder(names: _Names, found: ast.ClassDef) -> list[tuple[_Names, ast.ClassDef]]:
     """The encoder class set in the body of a model class, with its bases."""
-    for statement in found.body:
-        if isinstance(statement, ast.Assign) and "encoder_class" in _bound(statement):
-            return _class_of(names, statement.value)
+    for _, statement in _members([(names, found)], "encoder_class"):
+        return _class_of(names, statement.value)
     return []
 
 
-def _declared(names: _Names, declared: ast.arguments) -> Iterator[_Parameter]:
+def _declared(names: _Names, declared: ast.arguments) -> Iterator[Parameter]:
     positional = [*declared.posonlyargs, *declared.args]
     without = [None] * (len(positional) - len(declared.defaults))
     defaults = [*without, *declared.defaults, *declared.kw_defaults]
     for each, default in zip([*positional, *declared.kwonlyargs], defaults, strict=True):
-        value = MISSING if default is None else names.evaluate(default)
-        kind = names.evaluate(each.annotation)
-        yield _Parameter(each.arg, kind, value, each in declared.kwonlyargs)
+        is_option = each in declared.kwonlyargs
+        yield Parameter(
+            each.arg,
+            Parameter.KEYWORD_ONLY if is_option else Parameter.POSITIONAL_OR_KEYWORD,
+            default=Parameter.empty if default is None else names.evaluate(default),
+            annotation=names.evaluate(each.annotation) if each.annotation else Parameter.empty,
+        )
 
 
-def _members(names: _Names, found: ast.ClassDef, name: str) -> Iterator[tuple[_Names, Any]]:
-    """The definitions of a member, from the class itself to its bases."""
-    for owner, each in _classes(names, found):
-        for statement in each.body:
+def _members(classes: list[tuple[_Names, ast.ClassDef]], name: str) -> Iterator[tuple[int, Any]]:
+    """The definitions of a member in some classes, each with the number of its class."""
+    for number, (_, found) in enumerate(classes):
+        for statement in found.body:
             if name in _bound(statement):
-                yield owner, statement
+                yield number, statement
 
 
 def _classes(names: _Names, found: ast.ClassDef) -> list[tuple[_Names, ast.ClassDef]]:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable, Mapping
+from inspect import Parameter
 from types import MappingProxyType
 from typing import Any, NamedTuple, get_type_hints
 
 from graphsent._names import unknown
 from graphsent._own import is_own
-from graphsent.cli.declared import MISSING, attribute, constant, docstrings, parameters
+from graphsent.cli.declared import attribute, constant, docstrings, parameters
 from graphsent.cli.usage import UsageError, descriptions, flag
 from graphsent.errors import ModelError
 
@@ -29,14 +30,14 @@ class Learner(NamedTuple):
     """The options of a task or model.
 
     Attributes:
-        options: Name -> type (None if unannotated) and default.
+        options: Its options by name, annotated with types.
         documents: Docstrings that describe the options, the most specific first.
         is_own: Whether it is custom.
         defaults: Attribute of the model's class -> the defaults it overrides.
         hidden: Option that only the bases have -> end of the message that it does not exist.
     """
 
-    options: Mapping[str, tuple[Any, Any]]
+    options: Mapping[str, Parameter]
     documents: list[str]
     is_own: bool
     defaults: Mapping[str, Mapping[str, Any]]
@@ -64,10 +65,8 @@ def model_named(name: str) -> Learner:
     from graphsent.training.building import model_options
 
     import_from_here(name)
-    cls, hints = model_class(name), hints_of(model_class(name))
-    options = {
-        each: (hints.get(each), found.default) for each, found in model_options(name).items()
-    }
+    cls = model_class(name)
+    options = _annotated(model_options(name), hints_of(cls))
     classes = (cls, getattr(cls, "encoder_class", object), *cls.__mro__)
     documents = [inspect.cleandoc(each.__doc__ or "") for each in classes]
     defaults = {each: getattr(cls, each) for each in _DEFAULTS}
@@ -88,8 +87,7 @@ def task_named(name: str) -> Learner:
 
     import_from_here(name)
     make = task_maker(name)
-    types = _types(make)
-    options = {each: (types.get(each), found.default) for each, found in task_options(name).items()}
+    options = _annotated(task_options(name), _types(make))
     return Learner(options, [inspect.getdoc(make) or ""], True, {})
 
 
@@ -105,7 +103,7 @@ def check_flags(parser: Any, whose: str, names: Iterable[str]) -> None:
 
 def add_options(
     group: Any,
-    declared: Mapping[str, tuple[Any, Any]],
+    declared: Mapping[str, Parameter],
     documents: list[str],
     defaults: Mapping[str, Any] = MappingProxyType({}),
 ) -> None:
@@ -113,15 +111,24 @@ def add_options(
     texts = {
         name: each for text in reversed(documents) for name, each in descriptions(text).items()
     }
-    for name, (kind, default) in declared.items():
-        default = defaults.get(name, default)
-        required = default is MISSING
+    for name, each in declared.items():
+        default = defaults.get(name, each.default)
+        required = default is Parameter.empty
         hint = "required" if required else f"default: {default}"
         if name == "embedding_dim":
             hint += "; with --vectors, their size"
         help_ = f"{texts.get(name, '')} ({hint})"
         plain = str if required or default is None else type(default)
-        group.add_argument(flag(name), type=kind or plain, help=help_.lstrip())
+        kind = plain if each.annotation is Parameter.empty else each.annotation
+        group.add_argument(flag(name), type=kind, help=help_.lstrip())
+
+
+def _annotated(options: Mapping[str, Parameter], types: Mapping[str, Any]) -> dict[str, Parameter]:
+    """Options with their types, where known, in place of expressions."""
+    return {
+        name: each.replace(annotation=types.get(name, Parameter.empty))
+        for name, each in options.items()
+    }
 
 
 def _types(function: Any) -> dict[str, Any]:

@@ -13,7 +13,6 @@ import pytest
 
 from graphsent.cli import COMMANDS
 from graphsent.cli.declared import (
-    MISSING,
     attribute,
     constant,
     docstrings,
@@ -38,7 +37,7 @@ def test_parameters_and_docstrings(place):
     found = imported(place)
     signature = inspect.signature(found).parameters
     declared = parameters(place)
-    assert {name: default for name, (_, default) in declared.items()} == {
+    assert {name: each.default for name, each in declared.items()} == {
         name: each.default for name, each in signature.items()
     }
     encoders = getattr(getattr(found, "encoder_class", None), "__mro__", ())
@@ -48,9 +47,9 @@ def test_parameters_and_docstrings(place):
     for function in reversed([found.__init__, *constructors] if constructors else [found]):
         if inspect.isfunction(function) and function.__module__.startswith("graphsent."):
             types |= get_type_hints(function)
-    for name, (kind, _) in declared.items():
+    for name, each in declared.items():
         if name not in NOT_CHOSEN:
-            assert kind == types[name], name
+            assert each.annotation == types[name], name
     assert docstrings(place)[0] == inspect.getdoc(found)
 
 
@@ -93,7 +92,7 @@ def test_keys_of_a_dictionary_that_is_not_evaluated():
 
 
 def test_parameters_without_a_default():
-    assert parameters(MODELS["nbow"])["vocab"][1] is MISSING
+    assert parameters(MODELS["nbow"])["vocab"].default is inspect.Parameter.empty
 
 
 def test_unknown_names_are_an_error():
