@@ -48,23 +48,15 @@ class Interruption(Callback):
 
     @contextmanager
     def handled(self) -> Iterator[None]:
-        """Handles signals within the context, and restores their handlers afterwards.
+        """Handles signals within the context, and says what ended the training.
 
         Lightning itself responds to Ctrl-C by exiting with status 1 and Ctrl-C ignored, and to
         SIGTERM by exiting with status 0.
         """
-        in_main_thread = threading.current_thread() is threading.main_thread()
-        handler = signal.getsignal(signal.SIGINT)
-        self._on_sigterm = signal.getsignal(signal.SIGTERM)
-        if in_main_thread and handler is signal.default_int_handler:  # not a custom handler
-            signal.signal(signal.SIGINT, self._ask)
-        if in_main_thread and self._on_sigterm is signal.SIG_DFL:
-            signal.signal(signal.SIGTERM, self._ask)
-        if in_main_thread and self._connects:
-            block_interrupts(True)
         number = None
         try:
-            yield
+            with self._handlers():
+                yield
         except KeyboardInterrupt:
             number = self._asked or signal.SIGINT
         except SystemExit as error:
@@ -77,25 +69,43 @@ class Interruption(Callback):
                 reason = "another process of this run has ended, or cannot be reached"
                 raise FailedError(self._describe(reason)) from error
             number = self._asked  # another process was interrupted first and has exited
-        finally:
-            if in_main_thread and self._connects:
-                block_interrupts(False)
-            if in_main_thread:
-                signal.signal(signal.SIGINT, handler)
-            if in_main_thread and self._on_sigterm is signal.SIG_DFL:
-                signal.signal(signal.SIGTERM, signal.SIG_DFL)
         if number is not None:
             raise TrainingInterrupted(self._describe("interrupted"), number)
 
+    @contextmanager
+    def _handlers(self) -> Iterator[None]:
+        """Receives signals within the context, in the main thread, which alone can.
+
+        Handlers that are not Python's own, or the system's, are kept.
+        """
+        self._on_sigterm = signal.getsignal(signal.SIGTERM)
+        if not _in_main_thread():
+            yield
+            return
+        on_sigint = signal.getsignal(signal.SIGINT)
+        if on_sigint is signal.default_int_handler:
+            signal.signal(signal.SIGINT, self._ask)
+        if self._on_sigterm is signal.SIG_DFL:
+            signal.signal(signal.SIGTERM, self._ask)
+        if self._connects:
+            block_interrupts(True)
+        try:
+            yield
+        finally:
+            if self._connects:
+                block_interrupts(False)
+            signal.signal(signal.SIGINT, on_sigint)
+            if self._on_sigterm is signal.SIG_DFL:
+                signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
     def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
         """Receives Ctrl-C from now on, and one from before: all processes are connected."""
-        if threading.current_thread() is threading.main_thread() and self._connects:
+        if self._connects and _in_main_thread():
             block_interrupts(False)
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Replaces Lightning's handler of SIGTERM, which Lightning itself removes at the end."""
-        in_main_thread = threading.current_thread() is threading.main_thread()
-        if trainer.world_size > 1 and in_main_thread:
+        if trainer.world_size > 1 and _in_main_thread():
             signal.signal(signal.SIGTERM, self._ask)
 
     def on_train_batch_end(self, *_: Any) -> None:
@@ -116,3 +126,7 @@ class Interruption(Callback):
     def _answer(self) -> None:
         if self._asked:
             raise KeyboardInterrupt
+
+
+def _in_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()
