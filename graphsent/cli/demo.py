@@ -8,6 +8,18 @@ from pathlib import Path
 from typing import Any
 
 from graphsent.cli.usage import UsageError
+from graphsent.graphs import draw_tree
+from graphsent.pretrained import load
+from graphsent.tasks import get_task
+from graphsent.tasks.data_dir import embedded_data_dir
+from graphsent.training import (
+    RunConfig,
+    RunDirectory,
+    RunSet,
+    TrainingOptions,
+    load_model,
+    train,
+)
 
 __all__ = ["run"]
 
@@ -18,8 +30,6 @@ _EXAMPLES = ("A film of great charm.", "A dull, lifeless mess.", "The plot is no
 
 def run(arguments: Any) -> None:
     """Runs the demonstration."""
-    from graphsent.training import RunDirectory, RunSet, train
-
     out = Path(arguments.out)
     results = {}
     configs = _configs(arguments.seed)
@@ -41,7 +51,7 @@ def run(arguments: Any) -> None:
     _ask()
 
 
-def _check_own(run: Any, config: Any) -> None:
+def _check_own(run: RunDirectory, config: RunConfig) -> None:
     """Checks that a run to be overwritten is an earlier demonstration."""
     run.check_free(overwrite=True)
     if run.is_begun:
@@ -53,10 +63,7 @@ def _check_own(run: Any, config: Any) -> None:
             )
 
 
-def _configs(seed: int) -> dict[str, Any]:
-    from graphsent.tasks.data_dir import embedded_data_dir
-    from graphsent.training import RunConfig, TrainingOptions
-
+def _configs(seed: int) -> dict[str, RunConfig]:
     data_dir = str(embedded_data_dir())
     shared: dict[str, Any] = {
         "optimizer": "adam",
@@ -77,11 +84,6 @@ def _configs(seed: int) -> dict[str, Any]:
 
 
 def _show(out: Path) -> None:
-    from graphsent.graphs import draw_tree
-    from graphsent.tasks import get_task
-    from graphsent.tasks.data_dir import embedded_data_dir
-    from graphsent.training import load_model
-
     model = load_model(out / "treelstm")
     trees = get_task("sst5").load(embedded_data_dir(), splits=("test",)).splits["test"]
     shown = _varied(trees)
@@ -103,8 +105,6 @@ def _show(out: Path) -> None:
 
 def _ask() -> None:
     """Shows predictions of the bundled model; in a terminal, also for sentences that are typed."""
-    from graphsent.pretrained import load
-
     model = load()
     print("\nthe bundled model of English sentiment:")
     for text in _EXAMPLES:

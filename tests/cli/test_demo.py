@@ -51,7 +51,7 @@ def test_without_matplotlib_or_its_fonts_there_is_no_picture(
     def fail(*_arguments, **_options) -> None:
         raise error
 
-    monkeypatch.setattr("graphsent.graphs.draw_tree", fail)
+    monkeypatch.setattr(demo, "draw_tree", fail)
     assert main(["demo", f"--out={tmp_path}"]) == 0
     captured = capsys.readouterr()
     assert "(the model)\n" in captured.out
