@@ -91,16 +91,13 @@ def request_of(arguments: Any) -> Request:
             recover(Path(run).absolute())  # a model that a killed process left renamed
         if not os.path.exists(run):
             raise UsageError(f"no such run, model or file: {run}")
-    of_kind: dict[bool, list[str]] = {True: [], False: []}
     beside = any(map(_is_sentence, given))  # there are sentences; others may have one word
-    for each in given:
-        is_one = _is_sentence(each) or (beside and not _is_input(each))
-        of_kind[is_one].append(each)
-    if of_kind[True] and of_kind[False]:
-        raise UsageError(
-            f"expected files or sentences, got both: {of_kind[False][0]}, {of_kind[True][0]!r}"
-        )
-    files = of_kind[False] if of_kind[False] or of_kind[True] else ["-"]
+    texts = [each for each in given if _is_sentence(each) or (beside and not _is_input(each))]
+    files = [each for each in given if each not in texts]
+    if files and texts:
+        raise UsageError(f"expected files or sentences, got both: {files[0]}, {texts[0]!r}")
+    if not given:
+        files = ["-"]
     has_table = any(each == "-" or is_table(each) for each in files)
     if arguments.text_column and not has_table and not arguments.ray:
         other = files[0] if files else "sentences"
@@ -109,7 +106,7 @@ def request_of(arguments: Any) -> Request:
         )
     if len(files) > 2:
         raise UsageError(f"expected one file, or two for pairs, got {len(files)}")
-    return Request(run, tuple(files), tuple(of_kind[True]))
+    return Request(run, tuple(files), tuple(texts))
 
 
 def _is_input(argument: str) -> bool:
