@@ -123,14 +123,11 @@ def has_labels(table: OwnFile) -> bool:
     Raises:
         DataError: The file cannot be read.
     """
-    pieces = lines_in(table.path, table.encoding)
-    beginning = next(pieces, [])
+    beginning = next(lines_in(table.path, table.encoding), [])
     if table.format() == "tsv" and not any("\t" in line.text for line in beginning):
         return False  # one column
-    lines = itertools.chain(beginning, itertools.chain.from_iterable(pieces))
-    find = finder(table.text_columns, table.label_column, True)
     try:
-        next(READERS[table.format()](lines, str(table.path), find), None)
+        next(read_examples(table), None)
     except DataError:
         return False
     return True
