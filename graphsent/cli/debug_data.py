@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from graphsent._files import write_json
@@ -13,10 +13,10 @@ from graphsent.cli.own_data import check_effects, with_own_data
 from graphsent.cli.own_tasks import import_from_here
 from graphsent.cli.usage import UsageError, check_target, counted, flag
 from graphsent.errors import FailedError
-from graphsent.tasks import get_task, load_vectors, task_options
+from graphsent.tasks import Task, get_task, load_vectors, task_options
 from graphsent.tasks.corpus import WORDS
 from graphsent.tasks.inspection import SplitInspection, describe_counts, inspect_examples
-from graphsent.tasks.own import OwnTask
+from graphsent.tasks.own.task import Checked, OwnTask
 
 __all__ = ["run"]
 
@@ -35,7 +35,8 @@ def run(arguments: Any) -> None:
     """
     given = with_own_data({k: v for k, v in vars(arguments).items() if v is not None})
     check_target(arguments.json, "--json", arguments.vectors or ())
-    splits, label_names, bad_lines, problems = _read(given)
+    task, (splits, bad_lines, problems) = _read(given)
+    label_names = task.label_names if task.goal == "classification" else ()
     inspections = {
         split: inspect_examples(examples, label_names) for split, examples in splits.items()
     }
@@ -85,11 +86,8 @@ def _grouped(bad_lines: Sequence[str]) -> list[str]:
     return shown
 
 
-_Read = tuple[Mapping[str, Sequence[Any]], tuple[str, ...], list[str], list[str]]
-
-
-def _read(given: dict[str, Any]) -> _Read:
-    """The examples per split, the label names, the bad lines, and other problems."""
+def _read(given: dict[str, Any]) -> tuple[Task, Checked]:
+    """The task and its data; corpora are read as a whole, without bad lines."""
     own = {name: given[name] for name in task_options("own") if name in given}
     if "task" in given and given["task"] != "own":
         import_from_here(given["task"])
@@ -110,7 +108,7 @@ def _read(given: dict[str, Any]) -> _Read:
         )
         check_target(given.get("json"), "--json", data.source.paths())
         print(f"data: {data.source.summary()}")
-        return data.splits, _names(task), [], []
+        return task, Checked(data.splits, [], [])
     if "train" not in own:
         raise UsageError("--train FILE (or --class LABEL=FILE), or --task NAME, is missing")
     check_effects(given, own)
@@ -120,12 +118,7 @@ def _read(given: dict[str, Any]) -> _Read:
     assert isinstance(task, OwnTask)
     check_target(given.get("json"), "--json", task.paths())
     task.tokenizer = given.get("tokenizer", task.tokenizer)
-    checked = task.checked()
-    return checked.examples, _names(task), checked.bad_lines, checked.problems
-
-
-def _names(task: Any) -> tuple[str, ...]:
-    return task.label_names if task.goal == "classification" else ()
+    return task, task.checked()
 
 
 def _lines(found: SplitInspection, *, are_scores: bool) -> list[str]:

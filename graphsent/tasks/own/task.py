@@ -36,7 +36,7 @@ GoodRow = tuple[Path, OwnExample]
 
 
 class Checked(NamedTuple):
-    """A user's data as far as they can be read.
+    """Data as far as they can be read.
 
     Attributes:
         examples: Split -> its examples, as the files have them.
@@ -45,7 +45,7 @@ class Checked(NamedTuple):
             beyond a lack of labels, only known without bad lines.
     """
 
-    examples: dict[str, list[Any]]
+    examples: Mapping[str, Sequence[Any]]
     bad_lines: list[str]
     problems: list[str]
 
