@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -104,10 +104,6 @@ class OwnOptions:
             for name, value in values.items()
         }
         return {name: value for name, value in plain.items() if value not in (None, [])}
-
-    def with_labels(self, labels: Sequence[str]) -> OwnOptions:
-        """The options with the labels that were found."""
-        return replace(self, labels=tuple(labels))
 
     def files(self, split: str) -> list[OwnFile]:
         """The files of a split in order; none if it is held out of train or does not exist."""

@@ -78,10 +78,7 @@ class OwnTask(Task):
         Raises:
             DataError: A line of train is bad, or there is nothing to learn.
         """
-        if self._own.regression:
-            return ()
-        if self._own.labels is None:
-            self._find_labels(self.good_rows("train"))
+        self._find_labels(self.good_rows)
         return tuple(self._own.labels or ())
 
     @property
@@ -151,13 +148,11 @@ class OwnTask(Task):
                     bad_lines.append(row.message)
                 else:
                     good[split].append((path, row))
-        if self._own.labels is None and not self._own.regression:
-            labels = Counter(row.label for _, row in good["train"])
-            try:
-                check_labels(labels, _names(self._own, "train"))
-            except DataError as error:
-                problems.append(str(error))
-            self._own = self._own.with_labels(in_order(labels))
+        try:
+            self._find_labels(good.__getitem__)
+        except DataError as error:
+            problems.append(str(error))
+            self._own = replace(self._own, labels=in_order(row.label for _, row in good["train"]))
         examples: dict[str, list[Any]] = {}
         for split in self.available:
             examples[split] = []
@@ -203,8 +198,7 @@ class OwnTask(Task):
     ) -> TaskData:
         """Reads the user's files; as :meth:`Task.load`, but directories are ignored."""
         good_rows = functools.cache(lambda split: list(self.good_rows(split)))
-        if self._own.labels is None and not self._own.regression:
-            self._find_labels(good_rows("train"))
+        self._find_labels(good_rows)
         examples, places, labels = {}, {}, {}
         for split in splits:
             rows = list(self._rows_of(split, good_rows))
@@ -305,10 +299,12 @@ class OwnTask(Task):
         indices = {label: str(index) for index, label in enumerate(self.label_names)}
         return lambda label: indices.get(label, "")
 
-    def _find_labels(self, rows: Iterable[GoodRow]) -> None:
-        counts = Counter(row.label for _, row in rows)
-        check_labels(counts, _names(self._own, "train"))
-        self._own = self._own.with_labels(in_order(counts))
+    def _find_labels(self, good_rows: Callable[[str], Iterable[GoodRow]]) -> None:
+        """Finds the labels in train, unless they are known or are scores."""
+        if self._own.labels is None and not self._own.regression:
+            counts = Counter(row.label for _, row in good_rows("train"))
+            check_labels(counts, _names(self._own, "train"))
+            self._own = replace(self._own, labels=in_order(counts))
 
     def _rows_of(
         self, split: str, good_rows: Callable[[str], Iterable[GoodRow]]
