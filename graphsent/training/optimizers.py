@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import nn
@@ -44,41 +44,36 @@ def takes_rows(options: TrainingOptions) -> bool:
     SGD, AdaGrad and Adadelta do not change vectors without gradients, so sparse gradients only save
     time. Adam does change them, and needs the gradient of the whole table.
     """
-    if options.embedding_optimizer == "same":
-        return options.optimizer != "adam"
-    return True
+    return options.embedding_optimizer != "same" or options.optimizer != "adam"
 
 
 def build_optimizers(model: nn.Module, options: TrainingOptions) -> list[Optimizer]:
     """Builds the optimizers of a model.
 
     Word vectors are the parameters of its ``nn.Embedding`` modules. They have no weight decay; with
-    ``embedding_lr=0`` they are frozen and have no optimizer. ``"lazy_adam"`` is Adam for those
-    without sparse gradients, see :func:`takes_rows`. An encoder within the model is optimized by
-    Adam, without weight decay.
+    ``embedding_lr=0``, which freezes them, they have no optimizer. ``"lazy_adam"`` is Adam for
+    those without sparse gradients, see :func:`takes_rows`. An encoder within the model is optimized
+    by Adam, without weight decay.
     """
     tables, encoder = list(word_tables(model)), list(encoder_parameters(model))
-    rest = _others(model, [*tables, *encoder])
+    known = {id(parameter) for parameter in (*tables, *encoder)}
+    rest = [parameter for parameter in model.parameters() if id(parameter) not in known]
     make, adam = _maker(options.optimizer, model), _maker("adam", model)
-    of_encoder = [adam(encoder, lr=options.encoder_lr)] if encoder else []
-    groups = [{"params": rest, "weight_decay": options.weight_decay}]
-    if options.embedding_lr == 0 or not tables:
-        freeze_word_tables(model, options)
-        return [make(groups, lr=options.lr), *of_encoder]
-    if options.embedding_optimizer == "same":
-        groups.append({"params": tables, "lr": options.embedding_lr, "weight_decay": 0.0})
-        return [make(groups, lr=options.lr), *of_encoder]
+    groups: list[dict[str, Any]] = [{"params": rest, "weight_decay": options.weight_decay}]
+    if options.embedding_lr == 0:
+        tables = []
+    apart: list[tuple[Callable[..., Optimizer], list[torch.Tensor]]] = []
     if options.embedding_optimizer == "sgd":
-        of_vectors: list[Optimizer] = [SGD(tables, lr=options.embedding_lr)]
-    else:
+        apart = [(SGD, tables)]
+    elif options.embedding_optimizer == "lazy_adam":
         sparse = {id(each.weight) for each in _embeddings(model) if each.sparse}
         by_row = [table for table in tables if id(table) in sparse]
         whole = [table for table in tables if id(table) not in sparse]
-        of_vectors = [
-            optimizer(chosen, lr=options.embedding_lr)
-            for optimizer, chosen in ((SparseAdam, by_row), (adam, whole))
-            if chosen
-        ]
+        apart = [(SparseAdam, by_row), (adam, whole)]
+    elif tables:
+        groups.append({"params": tables, "lr": options.embedding_lr, "weight_decay": 0.0})
+    of_vectors = [each(chosen, lr=options.embedding_lr) for each, chosen in apart if chosen]
+    of_encoder = [adam(encoder, lr=options.encoder_lr)] if encoder else []
     return [make(groups, lr=options.lr), *of_vectors, *of_encoder]
 
 
@@ -141,8 +136,3 @@ def encoder_parameters(model: nn.Module) -> Iterable[nn.Parameter]:
     """The parameters of an encoder that is fine-tuned with a model."""
     parts = (part for part in model.modules() if isinstance(part, ContextualFeatures))
     return (parameter for part in parts for parameter in part.parameters())
-
-
-def _others(model: nn.Module, others: Sequence[torch.Tensor]) -> list[nn.Parameter]:
-    known = {id(parameter) for parameter in others}
-    return [parameter for parameter in model.parameters() if id(parameter) not in known]

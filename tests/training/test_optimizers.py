@@ -9,6 +9,7 @@ from torch import nn
 from graphsent.training.optimizers import (
     build_optimizers,
     clip_gradients,
+    freeze_word_tables,
     take_step,
     takes_rows,
 )
@@ -147,6 +148,7 @@ def test_a_rate_of_zero_freezes_word_vectors(embedding_optimizer):
     model = make_model()
     options = TrainingOptions(embedding_lr=0, embedding_optimizer=embedding_optimizer)
     (optimizer,) = build_optimizers(model, options)
+    freeze_word_tables(model, options)
     assert not model["embedding"].weight.requires_grad
     assert len(optimizer.param_groups) == 1
 
