@@ -14,7 +14,7 @@ from graphsent._names import nearest
 from graphsent.cli.arguments.config import ACTIONS
 from graphsent.cli.own_tasks import import_from_here
 from graphsent.cli.statuses import in_one_line
-from graphsent.cli.usage import UsageError, check_target, refuse
+from graphsent.cli.usage import UsageError, check_target, counted, refuse
 from graphsent.errors import DataError
 from graphsent.reproduction import Catalogue, Configuration, Places
 from graphsent.training.building import completed
@@ -130,4 +130,4 @@ def _check(paths: Sequence[str]) -> None:
         if not faults:
             print(f"{path}: no errors")
     if total:
-        raise DataError(f"{total} {'errors' if total > 1 else 'error'}, see above")
+        raise DataError(f"{counted(total, 'error')}, see above")

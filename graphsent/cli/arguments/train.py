@@ -48,6 +48,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Mapping
 from typing import Any
 
 from graphsent.cli.arguments.shared import add_data_dir
@@ -125,7 +126,7 @@ def add_arguments(parser: Any) -> None:
         type=bool,
         help="Whether to look up unknown words in lower case (default: true).",
     )
-    _add_inputs(parser)
+    _add_settings(parser, "graphsent.training.inputs:InputOptions", {})
     add(
         "--tokenizer",
         choices=tuple(TOKENIZERS),
@@ -175,14 +176,8 @@ def _add_model(parser: Any, chosen: argparse.Namespace, model: Learner) -> None:
     """Declares the options of the model, and the training options with the model's defaults."""
     of_model = parser.add_argument_group(f"options of the model {chosen.model}")
     training = parser.add_argument_group("training")
-    defaults = model.defaults["training_defaults"]
-    for option in options("graphsent.training.options:TrainingOptions"):
-        default = defaults.get(option.name, option.default)
-        training.add_argument(
-            flag(option.name),
-            **({"choices": option.choices} if option.choices else {"type": option.type}),
-            help=f"{option.help} (default: {default})",
-        )
+    place = "graphsent.training.options:TrainingOptions"
+    _add_settings(training, place, model.defaults["training_defaults"])
     task = chosen.task or "own"
     of_task = parameters(_TASKS[task]) if task in _TASKS else {}
     # If both have an option, such as `fold`, its flag is the task's; --config sets the model's.
@@ -203,16 +198,18 @@ def _add_task(parser: Any, group: Any, chosen: argparse.Namespace, model: Learne
     add_options(group, task.options, task.documents, defaults)
 
 
-def _add_inputs(parser: Any) -> None:
-    for option in options("graphsent.training.inputs:InputOptions"):
-        switch = {"nargs": "?", "const": True} if option.type is bool else {}
-        kind = {"choices": option.choices} if option.choices else {"type": option.type, **switch}
-        text = f"{option.help} (default: {_text(option.default)})"
-        parser.add_argument(flag(option.name), **kind, help=text)
-
-
-def _text(default: Any) -> Any:
-    return str(default).lower() if isinstance(default, bool) else default or "none"
+def _add_settings(group: Any, place: str, defaults: Mapping[str, Any]) -> None:
+    """Declares the fields of a dataclass of settings, some with defaults of the model."""
+    for option in options(place):
+        kind: dict[str, Any] = {"type": option.type}
+        if option.choices:
+            kind = {"choices": option.choices}
+        elif option.type is bool:
+            kind = {"type": bool, "nargs": "?", "const": True}
+        default = defaults.get(option.name, option.default)
+        shown = str(default).lower() if option.type is bool else default
+        text = f"{option.help} (default: {'none' if default == '' else shown})"
+        group.add_argument(flag(option.name), **kind, help=text)
 
 
 def _chosen(parser: Any) -> argparse.Namespace:
