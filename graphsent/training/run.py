@@ -70,8 +70,15 @@ def train(
         OSError: A file cannot be written; see its ``filename``.
         TrainingInterrupted: Ctrl-C or SIGTERM; :func:`resume` continues the run.
     """
-    options: dict[str, Any] = {"test": test, "progress": progress, "echo": echo}
-    return train_checked(config, out, lambda _: None, overwrite=overwrite, **options)
+    return train_checked(
+        config,
+        out,
+        lambda facts: None,
+        overwrite=overwrite,
+        test=test,
+        progress=progress,
+        echo=echo,
+    )
 
 
 @flushed_subnormals()

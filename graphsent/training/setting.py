@@ -111,7 +111,8 @@ def prepare(
     for check_option in CHECKS.values():
         check_option(config, task)
     encoder = config.inputs.load_encoder()  # before anything that takes long, and before seeding
-    _seed(config.training.seed)
+    seed_generators(config.training.seed)
+    dgl.seed(config.training.seed % 2**31)
     config = resolved(config)
     if config.stream:
         task, data = _stream(config, encoder, echo, progress)
@@ -140,7 +141,7 @@ def prepare(
     config = _as_built(config, task, model)
     if encoder is not None:
         facts["encoder"] = {"sha256": encoder.sha256, "dimension": encoder.dim}
-    facts = {**_versions(), **config.to_dict(), **facts}
+    facts = {"versions": _versions(), **config.to_dict(), **facts}
     check(facts)
     if encoder is not None:
         encoder.model.to(config.training.device)
@@ -319,16 +320,10 @@ def _describe_vectors(vectors: WordVectors, counts: dict[str, int]) -> dict[str,
     }
 
 
-def _seed(seed: int) -> None:
-    seed_generators(seed)
-    dgl.seed(seed % 2**31)
-
-
-def _versions() -> dict[str, Any]:
-    versions = {
+def _versions() -> dict[str, str]:
+    return {
         "graphsent": graphsent.__version__,
         "python": platform.python_version(),
         "torch": torch.__version__,
         "dgl": dgl.__version__,
     }
-    return {"versions": versions}
