@@ -98,15 +98,6 @@ class CorpusSource:
     remarks: tuple[str, ...] = ()
     shape: tuple[str, str] | None = None
 
-    def with_shape(self, shape: str, tree_kind: str) -> CorpusSource:
-        """The same corpus with trees of a shape and kind in place of the parser's.
-
-        Raises:
-            DataError: There is no such shape, or the kind is ``"words"``.
-        """
-        check_shape(shape, tree_kind)
-        return replace(self, shape=(shape, tree_kind))
-
     def shaped(self, example: Any) -> Any:
         """An example with trees of the shape over its words; unchanged if there is no shape."""
         return example if self.shape is None else shaped(example, *self.shape)

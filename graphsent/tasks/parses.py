@@ -173,21 +173,17 @@ def _in_step(
                 yield example, parse
                 continue
         num_examples = number - (example is None) + _count(examples)
-        check_counts(num_examples, path, number - (parse is None) + _count(parses), parses_path)
+        num_parses = number - (parse is None) + _count(parses)
+        if num_examples != num_parses:
+            message = (
+                f"{parses_path} has {num_parses} sentences, but {path} has {num_examples}: "
+                "expected one parse per sentence"
+            )
         raise DataError(message)
 
 
 def _count(rest: Iterable[Any]) -> int:
     return sum(1 for _ in rest)
-
-
-def check_counts(num_examples: int, path: Path, num_parses: int, parses_path: Path) -> None:
-    """Raises a DataError unless there is one parse per example."""
-    if num_examples != num_parses:
-        raise DataError(
-            f"{parses_path} has {num_parses} sentences, but {path} has {num_examples}: expected "
-            "one parse per sentence"
-        )
 
 
 def label_by_span(parse: DependencyTree, tree: Tree) -> DependencyTree:

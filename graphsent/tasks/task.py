@@ -21,6 +21,7 @@ from graphsent.tasks.corpus import (
     WORDS,
     Corpus,
     CorpusSource,
+    check_shape,
     find_corpus,
 )
 from graphsent.tasks.data_dir import resolve_data_dir
@@ -281,7 +282,8 @@ class Task(ABC):
         advice = f"; to get it: graphsent download {self.name} --data-dir DIR" if known else ""
         source = find_corpus(self.corpora, directory, advice)
         if trees is not None:
-            source = source.with_shape(trees, tree_kind)
+            check_shape(trees, tree_kind)
+            source = replace(source, shape=(trees, tree_kind))
             tree_kind = WORDS if WORDS in source.corpus.kinds else tree_kind
         source = source.with_parses(
             tree_kind, lambda: resolve_parses_dir(parses_dir, directory, TO_PARSE)
