@@ -12,7 +12,7 @@ from graphsent.cli.arguments.predict import FORMATS
 from graphsent.cli.on_ray import run_on_ray
 from graphsent.cli.outputs import DRAWN, output_of
 from graphsent.cli.request import Request, check_out, load_requested, request_of
-from graphsent.cli.sources import name_of
+from graphsent.cli.sources import STDIN, name_of
 from graphsent.cli.streams import (
     Answered,
     Input,
@@ -35,7 +35,6 @@ _JSON = ("json", "jsonl")
 _TREES = ("brackets", "trees")
 _OF_TEXT = ("", ".txt", ".tsv")
 _OF_CLASSES = (*_TREES, *DRAWN)
-_STDIN = "<stdin>"
 
 
 def run(arguments: Any) -> None:
@@ -133,7 +132,7 @@ def _rerank(model: ParseReranker, request: Request, form: str, arguments: Any) -
         if getattr(arguments, name) not in (None, False, "auto", UTF8):
             raise UsageError(f"--{name} is for sentences and trees: {model.name!r} reads lists")
     (file,) = request.files
-    lists = parse_nbest(_numbered_lines(), _STDIN) if file == "-" else iter_nbest(file)
+    lists = parse_nbest(_numbered_lines(), STDIN) if file == "-" else iter_nbest(file)
     count = 0
     with output_of(form if form in _JSON else "text", arguments.out) as output:
         while piece := list(itertools.islice(lists, arguments.batch_size)):
@@ -148,7 +147,7 @@ def _rerank(model: ParseReranker, request: Request, form: str, arguments: Any) -
 def _numbered_lines() -> Iterator[tuple[int, str]]:
     """The lines of standard input; raises a TreeError where they are not UTF-8."""
     stream: Any = sys.stdin.buffer  # typed without read1
-    for lines in lines_of(stream, _STDIN):
+    for lines in lines_of(stream, STDIN):
         for line in lines:
             if line.error is not None:
                 raise line.error

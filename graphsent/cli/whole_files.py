@@ -24,7 +24,7 @@ from graphsent.trees import DependencyTree, Tree, parse_conllu, parse_trees, rea
 from graphsent.trees.errors import TreeError
 from graphsent.trees.recognition import may_be_tree
 from graphsent.trees.records import Line, Record, line_records, read_brackets
-from graphsent.trees.text_files import read_text
+from graphsent.trees.text_files import read_text, undecodable
 
 __all__ = ["parse_sentences", "sentences_from", "trees_from"]
 
@@ -150,5 +150,4 @@ def _standard_input() -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise DataError(f"{STDIN}:{line}: expected UTF-8 text: {error.reason}") from None
+        raise undecodable(error, STDIN, "utf-8", 1) from None

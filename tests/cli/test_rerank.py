@@ -56,7 +56,7 @@ def test_a_reranker_is_trained_evaluated_and_chooses(lists, tmp_path, monkeypatc
     given = gzip.decompress(heldout.read_bytes())
     for data, status, expected in (
         (b"\xef\xbb\xbf" + given, 0, gold[0]),
-        (given + b"\ncand\t1\t(S caf\xe9)\n", 2, "UTF-8"),
+        (given + b"\ncand\t1\t(S caf\xe9)\n", 2, "predict: standard input:"),
     ):
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data), "utf-8", "strict"))
         assert main(["predict", str(out)]) == status

@@ -196,7 +196,7 @@ def test_standard_input_is_inspected(runs, tmp_path, monkeypatch, capsys):
         printed = capsys.readouterr()
         if printed.out:
             assert [line.split()[-1] for line in printed.out.splitlines()[1:]] == ["not", "good"]
-    assert "1: expected UTF-8 text" in printed.err
+    assert "standard input:1:4: 0xE9 is not valid utf-8" in printed.err
 
 
 def test_the_texts_of_a_table_are_inspected(runs, tmp_path, capsys):
