@@ -17,6 +17,7 @@ from graphsent.errors import DataError
 from graphsent.tasks.data_dir import existing_directory
 from graphsent.tasks.sources import SOURCES, Source
 from graphsent.tasks.transfer import DownloadError, fetch
+from graphsent.trees.text_files import unreadable
 
 __all__ = ["download"]
 
@@ -157,12 +158,10 @@ def _put(
                 check_unpacked(archive, file, [member])
                 with archive.open(member) as opened:
                     _write(opened, file / member, directory / name, source.files[name])
-        except OSError as error:
-            if error.filename is not None:  # the target cannot be written
-                raise
-            raise DataError(f"cannot read {file}: {error}") from error
         except UNREADABLE as error:
-            raise DataError(f"cannot read {file}: {error}") from error
+            if getattr(error, "filename", None) is not None:  # the target cannot be written
+                raise
+            raise unreadable(error, file) from error
         echo(f"{directory / name}: written")
 
 

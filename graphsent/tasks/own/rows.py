@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from graphsent.sentences import Sentence
 from graphsent.tasks.own.examples import BadLine, Content, OwnExample
 from graphsent.tasks.own.options import OwnOptions
 from graphsent.tasks.own.parsed import with_trees
-from graphsent.tasks.own.reader import OwnFile, read_examples
+from graphsent.tasks.own.reader import read_examples
 from graphsent.tokenizers import TOKENIZERS
 
 __all__ = ["OwnRow", "read_rows"]
@@ -32,18 +32,14 @@ def read_rows(options: OwnOptions, split: str, tokenizer: str) -> Iterator[OwnRo
         DataError: A file cannot be read or lacks a column, or there are not as many trees as
             sentences.
     """
-    rows = _in_files(options.files(split))
+    rows: Iterator[OwnRow] = (
+        (file.path, example) for file in options.files(split) for example in read_examples(file)
+    )
     trees = options.trees(split)
     if trees:
         rows = with_trees(rows, trees, options.encoding)
     for path, example in rows:
         yield path, _in_words(path, example, tokenizer)
-
-
-def _in_files(files: Iterable[OwnFile]) -> Iterator[OwnRow]:
-    for file in files:
-        for example in read_examples(file):
-            yield file.path, example
 
 
 def _in_words(path: Path, example: OwnExample | BadLine, tokenizer: str) -> OwnExample | BadLine:
