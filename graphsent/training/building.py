@@ -28,8 +28,6 @@ __all__ = [
     "chosen",
     "completed",
     "model_options",
-    "task_defaults",
-    "task_option_defaults",
 ]
 
 # Arguments of a model that follow from the data or the optimizer, not from options.
@@ -112,7 +110,7 @@ def _options(
     """The options of the model, with the paper's defaults for the task, checked."""
     options = dict(config.model_options)
     valid = model_options(config.model)
-    for name, value in task_defaults(config.model, config.task).items():
+    for name, value in cls.task_defaults.get(config.task, {}).items():
         if name != "embedding_dim" or (vectors is None and encoder is None):
             options.setdefault(name, value)
     for name in options:
@@ -223,8 +221,9 @@ def completed(config: RunConfig) -> RunConfig:
     """
     of_task = _defaults(task_options(config.task))
     of_model = _defaults(model_options(config.model))
-    of_task |= task_option_defaults(config.model, config.task)
-    of_model |= task_defaults(config.model, config.task)
+    cls = model_class(config.model)
+    of_task |= cls.task_option_defaults.get(config.task, {})
+    of_model |= cls.task_defaults.get(config.task, {})
     if config.vectors:
         of_model.pop("embedding_dim", None)  # follows from them
     elif config.inputs.encoder and "embedding_dim" in of_model:
@@ -234,23 +233,6 @@ def completed(config: RunConfig) -> RunConfig:
         task_options={**of_task, **config.task_options},
         model_options={**of_model, **config.model_options},
     )
-
-
-def task_defaults(model: str, task: str) -> Mapping[str, Any]:
-    """The model options of its paper for a task; empty for an unknown model."""
-    return _by_task(model, "task_defaults").get(task, {})
-
-
-def task_option_defaults(model: str, task: str) -> Mapping[str, Any]:
-    """The task options of the model's paper; empty for an unknown model."""
-    return _by_task(model, "task_option_defaults").get(task, {})
-
-
-def _by_task(model: str, name: str) -> Mapping[str, Mapping[str, Any]]:
-    try:
-        return getattr(model_class(model), name)
-    except ModelError:  # reported when the model is built
-        return {}
 
 
 def _defaults(parameters: Mapping[str, inspect.Parameter]) -> dict[str, Any]:

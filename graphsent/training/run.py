@@ -11,7 +11,6 @@ from typing import Any
 
 from graphsent._threads import torch_threads
 from graphsent.models import load_pretrained, model_class
-from graphsent.training.building import task_option_defaults
 from graphsent.training.card import model_card
 from graphsent.training.config import RunConfig
 from graphsent.training.devices import process_rank
@@ -94,7 +93,7 @@ def train_checked(
 ) -> dict[str, Any]:
     """As :func:`train`; ``check`` may reject the facts about the run, see :func:`prepare`."""
     run = RunDirectory(out)
-    defaults = task_option_defaults(config.model, config.task)
+    defaults = model_class(config.model).task_option_defaults.get(config.task, {})
     config = replace(config, task_options={**defaults, **config.task_options})
     if process_rank(config.training):
         return _follow(run, prepare(config, unheard), resumed=False)
