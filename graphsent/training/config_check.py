@@ -98,7 +98,7 @@ def _faults_of_task_and_model(config: RunConfig) -> Iterator[tuple[_Place, str]]
     checks: dict[_Place, Callable[[RunConfig, Task], Any]] = {
         **CHECKS,
         ("training", "select"): lambda config, task: selection_of(task, config.training.select),
-        ("data_dir",): lambda config, _: resolved(config),
+        ("data_dir",): resolved,
     }
     for place, complains in checks.items():
         complaint = _complaint(complains, config, task)

@@ -75,13 +75,13 @@ def train_runs(
     seeds = without_numpy(list(seeds))
     if not isinstance(folds, str):
         folds = without_numpy(list(folds))
-    config = resolved(config)
-    num_folds = get_task(config.task, **config.task_options).num_folds
-    if folds and not num_folds:
+    task = get_task(config.task, **config.task_options)
+    config = resolved(config, task)
+    if folds and not task.num_folds:
         raise TrainingError(
             f"folds: the corpora of the task {config.task!r} have splits, not folds"
         )
-    folds = range(num_folds) if folds == "all" else folds
+    folds = range(task.num_folds) if folds == "all" else folds
     runs = Runs(config, tuple(dict.fromkeys(folds)), tuple(dict.fromkeys(seeds)), test)
     if not runs.folds and not runs.seeds:
         raise TrainingError("expected folds or seeds for several runs")

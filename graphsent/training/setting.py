@@ -113,7 +113,7 @@ def prepare(
     encoder = config.inputs.load_encoder()  # before anything that takes long, and before seeding
     seed_generators(config.training.seed)
     dgl.seed(config.training.seed % 2**31)
-    config = resolved(config)
+    config = resolved(config, task)
     if config.stream:
         task, data = _stream(config, encoder, echo, progress)
     else:
@@ -208,8 +208,12 @@ def _as_built(config: RunConfig, task: Task, model: Model) -> RunConfig:
     )
 
 
-def resolved(config: RunConfig) -> RunConfig:
+def resolved(config: RunConfig, task: Task) -> RunConfig:
     """Resolves paths and the kind of trees, so that the working directory does not matter.
+
+    Args:
+        config: The configuration of a run.
+        task: Its task.
 
     Raises:
         DataError: The data directory does not exist.
@@ -218,7 +222,6 @@ def resolved(config: RunConfig) -> RunConfig:
         ParserFailed: Its package is not installed.
         TrainingError: The parser does not return the trees that the model reads.
     """
-    task = get_task(config.task, **config.task_options)
     return replace(
         config,
         task_options=_task_options(config, task),
