@@ -118,6 +118,12 @@ class OwnOptions:
         """The separate files with the trees of a split's sentences, if any."""
         return list(map(Path, getattr(self, f"{split}_trees")))
 
+    @property
+    def available(self) -> tuple[str, ...]:
+        """The existing splits."""
+        held_out = self.held_out()
+        return tuple(split for split in SPLITS if self.files(split) or split in held_out)
+
     def held_out(self) -> dict[str, float]:
         """The splits that are held out of train -> their share of it."""
         shares = dict.fromkeys(SPLITS[1:], self.split)

@@ -10,20 +10,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from graphsent._names import check_choice, unknown
+from graphsent._names import unknown
 from graphsent._numbers import decimal
 from graphsent.errors import DataError
 from graphsent.pairs import TreePair
 from graphsent.tasks.corpus import SPLITS, TREE_KINDS, WORDS, check_shape, shaped
-from graphsent.tasks.own import saved_splits
 from graphsent.tasks.own.examples import BadLine, OwnExample
 from graphsent.tasks.own.labelling import kind_of, labelled
 from graphsent.tasks.own.labels import check_labels, check_several, in_order
 from graphsent.tasks.own.options import OwnOptions
 from graphsent.tasks.own.rows import OwnRow, read_rows
-from graphsent.tasks.own.splits import assign_folds, assign_splits, digest
+from graphsent.tasks.own.split_rows import GoodRow, SplitRows
 from graphsent.tasks.own_source import OwnSource
-from graphsent.tasks.parses import text_of
 from graphsent.tasks.scores import check_scores
 from graphsent.tasks.task import Place, Task, TaskData, TaskStream
 
@@ -31,8 +29,6 @@ if TYPE_CHECKING:
     from torchmetrics import Metric, MetricCollection
 
 __all__ = ["OwnTask"]
-
-GoodRow = tuple[Path, OwnExample]
 
 
 class Checked(NamedTuple):
@@ -62,7 +58,6 @@ class OwnTask(Task):
 
     def __init__(self, options: OwnOptions) -> None:
         self._own = options
-        self._assigned: list[str] | None = None
         self._has_pairs: bool | None = None  # until there is an example
         self.goal = "regression" if options.regression else "classification"
 
@@ -108,8 +103,7 @@ class OwnTask(Task):
     @property
     def available(self) -> tuple[str, ...]:  # type: ignore[override]
         """The existing splits."""
-        held_out = self._own.held_out()
-        return tuple(split for split in SPLITS if self._own.files(split) or split in held_out)
+        return self._own.available
 
     def paths(self) -> list[Path]:
         """Every file of the data."""
@@ -154,9 +148,10 @@ class OwnTask(Task):
             problems.append(str(error))
             self._own = replace(self._own, labels=in_order(row.label for _, row in good["train"]))
         examples: dict[str, list[Any]] = {}
+        split_rows = SplitRows(self._own, good.__getitem__, self.held_out)
         for split in self.available:
             examples[split] = []
-            for path, row in self._rows_of(split, good.__getitem__):
+            for path, row in split_rows.of(split):
                 try:
                     examples[split].append(self.example(row, path, kind_of(row.contents[0])))
                 except DataError as error:
@@ -199,16 +194,17 @@ class OwnTask(Task):
         """Reads the user's files; as :meth:`Task.load`, but directories are ignored."""
         good_rows = functools.cache(lambda split: list(self.good_rows(split)))
         self._find_labels(good_rows)
+        split_rows = SplitRows(self._own, good_rows, self.held_out)
         examples, places, labels = {}, {}, {}
         for split in splits:
-            rows = list(self._rows_of(split, good_rows))
+            rows = list(split_rows.of(split))
             if not rows:
                 raise DataError(self._no_examples(split))
             examples[split] = [self.example(row, path, tree_kind, trees) for path, row in rows]
             places[split] = [Place(path, row.line) for path, row in rows]
             labels[split] = Counter(row.label for _, row in rows)
         source = self._source(tree_kind, labels)
-        return TaskData(examples, source, places, self._held_out(good_rows))
+        return TaskData(examples, source, places, split_rows.held_out())
 
     def stream(
         self,
@@ -227,7 +223,7 @@ class OwnTask(Task):
 
         def examples(split: str) -> Iterator[Any]:
             before = ""
-            for path, row in self._rows_of(split, self.good_rows):
+            for path, row in SplitRows(self._own, self.good_rows, self.held_out).of(split):
                 example = self.example(row, path, tree_kind, trees)
                 kind = kind_of(example)
                 if before and kind != before:  # shards hold one kind, though models may read any
@@ -305,54 +301,6 @@ class OwnTask(Task):
             counts = Counter(row.label for _, row in good_rows("train"))
             check_labels(counts, _names(self._own, "train"))
             self._own = replace(self._own, labels=in_order(counts))
-
-    def _rows_of(
-        self, split: str, good_rows: Callable[[str], Iterable[GoodRow]]
-    ) -> Iterable[GoodRow]:
-        check_choice("split", split, SPLITS, DataError)
-        if split not in self.available:
-            raise DataError(
-                f"there is no {split} split: the data have {' and '.join(self.available)}; "
-                f"add --{split} FILE"
-            )
-        held_out = self._own.held_out()
-        if not held_out or (split != "train" and split not in held_out):
-            return good_rows(split)
-        assigned = self._assignment(good_rows)
-        rows = zip(good_rows("train"), assigned, strict=True)
-        return (row for row, its_split in rows if its_split == split)
-
-    def _assignment(self, good_rows: Callable[[str], Iterable[GoodRow]]) -> list[str]:
-        """The split of each row of train: as saved by the run, or newly chosen."""
-        if self._assigned is None:
-            if self.held_out is not None:
-                self._assigned = saved_splits.assigned(self.held_out, *self._places(good_rows))
-            else:
-                self._assigned = self._chosen([row for _, row in good_rows("train")])
-        return self._assigned
-
-    def _chosen(self, rows: Sequence[OwnExample]) -> list[str]:
-        own = self._own
-        # Unlike classes, scores cannot have equal shares in each split.
-        labels = ["" if own.regression else row.label for row in rows]
-        texts = [list(map(text_of, row.contents)) for row in rows]
-        shares = own.held_out()
-        if own.fold is not None:
-            shares.pop("test")
-            return assign_folds(texts, labels, own.num_folds, own.fold, shares, own.split_seed)
-        return assign_splits([digest(each, own.split_seed) for each in texts], labels, shares)
-
-    def _held_out(self, good_rows: Callable[[str], Iterable[GoodRow]]) -> dict[str, Any] | None:
-        if self._assigned is None:
-            return None
-        return saved_splits.describe(*self._places(good_rows), self._assigned)
-
-    def _places(
-        self, good_rows: Callable[[str], Iterable[GoodRow]]
-    ) -> tuple[list[Path], list[tuple[Path, int]]]:
-        """The files of train, and the file and line of each of its rows."""
-        files = [file.path for file in self._own.files("train")]
-        return files, [(path, row.line) for path, row in good_rows("train")]
 
     def _source(self, tree_kind: str, labels: Mapping[str, Counter[str]]) -> OwnSource:
         files = {split: [file.path for file in self._own.files(split)] for split in SPLITS}
