@@ -123,7 +123,7 @@ def _given(
     else:
         names = reading.class_names
         found = line_records(pieces, sentences=not only_trees, class_names=names)
-    read = _reader_of_lines(reading)
+    read = partial(_read_lines, reading)
     if form is not None or one_each:
         read = partial(_read_one_each, read)
     for records in found:
@@ -144,37 +144,32 @@ def _read(
     ]
 
 
-def _reader_of_lines(
-    reading: Reading,
-) -> Callable[[Sequence[Record], str], list[list[Any]]]:
-    """A reader of bracketed trees, raw text, or both."""
+def _read_lines(reading: Reading, records: Sequence[Record], source: str) -> list[list[Any]]:
+    """The contents of lines: bracketed trees, raw text, or both."""
+    bare = [record._replace(text=without_label(record.text)) for record in records]
+    if reading.read_texts is None:
+        return read_brackets(bare, source)
+    names = reading.class_names
+    likely = [
+        index
+        for index, each in enumerate(bare)
+        if reading.expected != "text" and ("\n" in each.text or may_be_tree(each.text, names))
+    ]
+    found = zip(likely, read_brackets([bare[index] for index in likely], source), strict=True)
+    trees = {
+        index: contents for index, contents in found if _is_tree(contents, bare[index].text, names)
+    }
+    rest = [record.text for index, record in enumerate(records) if index not in trees]
+    texts = iter(reading.read_texts(rest) if rest else ())
+    return [trees[index] if index in trees else [next(texts)] for index in range(len(records))]
 
-    def read(records: Sequence[Record], source: str) -> list[list[Any]]:
-        bare = [record._replace(text=without_label(record.text)) for record in records]
-        if reading.read_texts is None:
-            return read_brackets(bare, source)
-        found: list[list[Any] | None] = [None] * len(records)
-        likely = [reading.expected != "text" and _may_be_tree(each.text) for each in bare]
-        trees = iter(read_brackets(list(itertools.compress(bare, likely)), source))
-        for index in itertools.compress(range(len(records)), likely):
-            contents, text = next(trees), bare[index].text
-            is_tree = len(contents) == 1 and isinstance(contents[0], Tree)
-            if is_tree or "\n" in text or _is_broken(contents, text):
-                found[index] = contents
-        rest = [index for index, contents in enumerate(found) if contents is None]
-        texts = reading.read_texts([records[index].text for index in rest]) if rest else []
-        for index, content in zip(rest, texts, strict=True):
-            found[index] = [content]
-        return found  # type: ignore[return-value]
 
-    def _may_be_tree(text: str) -> bool:
-        return "\n" in text or may_be_tree(text, reading.class_names)
-
-    def _is_broken(contents: Sequence[Any], text: str) -> bool:
-        is_unmatched = any(isinstance(each, UnclosedTree | ExtraCloseBracket) for each in contents)
-        return is_unmatched and begins_as_tree(text, reading.class_names)
-
-    return read
+def _is_tree(contents: Sequence[Any], text: str, class_names: Collection[str]) -> bool:
+    """Whether a text is one tree, or begins as a tree whose brackets do not match."""
+    if "\n" in text or (len(contents) == 1 and isinstance(contents[0], Tree)):
+        return True
+    is_unmatched = any(isinstance(each, UnclosedTree | ExtraCloseBracket) for each in contents)
+    return is_unmatched and begins_as_tree(text, class_names)
 
 
 def _read_one_each(
