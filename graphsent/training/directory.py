@@ -20,7 +20,7 @@ from graphsent.models.base.storage import CARD_FILE, MODEL_FILES, check_own_file
 from graphsent.training.config import RunConfig
 from graphsent.training.errors import TrainingError, TrainingFailed
 
-__all__ = ["SEVERAL", "RunDirectory", "changed_files", "load_model"]
+__all__ = ["SEVERAL", "RunDirectory", "changed_files", "held_directory", "load_model"]
 
 SEVERAL = "runs.yaml"  # in the directory of several runs, see graphsent.training.run_set
 _FIGURES = "metrics.csv"
@@ -85,23 +85,15 @@ class RunDirectory:
         Raises:
             TrainingError: Another process uses the directory, or it cannot be created.
         """
-        is_new = not os.path.exists(self.path)
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise TrainingError(f"{self.path}: cannot create the run: {error.strerror}") from None
-        message = f"{self.path}: another run is in it now: choose another directory"
-        try:
-            with locked(self.path, TrainingError(message)):
-                self._recover()
-                check_own_files(self.model)  # before training, not when it is to be saved
-                self._held = os.stat(self.path)
+        message = "another run is in it now: choose another directory"
+        with held_directory(self.path, "run", message):
+            self._recover()
+            check_own_files(self.model)  # before training, not when it is to be saved
+            self._held = os.stat(self.path)
+            try:
                 yield
-        finally:
-            self._held = None
-            if is_new:
-                with suppress(OSError):
-                    self.path.rmdir()
+            finally:
+                self._held = None
 
     @property
     def is_held(self) -> bool:
@@ -268,6 +260,32 @@ class RunDirectory:
     def write_results(self, results: dict[str, Any]) -> None:
         """Writes ``results.json``, atomically."""
         write_json(self.results, results, indent=2)
+
+
+@contextmanager
+def held_directory(path: Path, what: str, taken: str) -> Iterator[None]:
+    """Locks a directory; creates it if needed, and removes a new one that remains empty.
+
+    Args:
+        path: The directory.
+        what: What it is for, for the error if it cannot be created.
+        taken: The error if another process uses it.
+
+    Raises:
+        TrainingError: Another process uses it, or it cannot be created.
+    """
+    is_new = not os.path.exists(path)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise TrainingError(f"{path}: cannot create the {what}: {error.strerror}") from None
+    try:
+        with locked(path, TrainingError(f"{path}: {taken}")):
+            yield
+    finally:
+        if is_new:
+            with suppress(OSError):  # it is not empty
+                path.rmdir()
 
 
 def _read_json(path: Path) -> Any:

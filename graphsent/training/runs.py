@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from typing import Any, Literal
 
-from graphsent._locks import locked
 from graphsent.models.arguments import without_numpy
 from graphsent.tasks import get_task
 from graphsent.training.config import RunConfig
-from graphsent.training.directory import RunDirectory, changed_files
+from graphsent.training.directory import RunDirectory, changed_files, held_directory
 from graphsent.training.errors import TrainingError, TrainingInterrupted
 from graphsent.training.figures import selection_figures
 from graphsent.training.run import (
@@ -89,22 +87,13 @@ def train_runs(
         get_task(each.task, **each.task_options)
     run_set = RunSet(out)
     run_set.check(runs, overwrite=overwrite)
-    is_new = not run_set.path.exists()
-    try:
-        run_set.path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise TrainingError(f"{run_set.path}: cannot create the runs: {error.strerror}") from None
-    message = f"{run_set.path}: another process is training these runs"
-    with locked(run_set.path, TrainingError(message)):
+    with held_directory(run_set.path, "runs", "another process is training these runs"):
         run_set.create(runs, overwrite=overwrite)
         try:
             return _train(run_set, runs, progress=progress, echo=echo)
         except Exception:
             if not run_set.is_begun:
                 run_set.clear()
-                if is_new:
-                    with suppress(OSError):
-                        run_set.path.rmdir()
             raise
 
 
