@@ -6,7 +6,7 @@ import logging
 import threading
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import torch
@@ -79,11 +79,12 @@ def fit(
     with (
         _quiet_lightning(),
         matmul_precision(options.precision),
-        _memory(),
-        _process_group(),
+        ExitStack() as afterwards,
         run_loggers(run, "none" if process_rank(options) else options.logger) as loggers,
         interruption.handled(),
     ):
+        afterwards.callback(release)  # memory cached between batches
+        afterwards.callback(_leave_process_group)
         trainer = Trainer(
             max_epochs=options.epochs,
             callbacks=[*bar, keeper, interruption],
@@ -110,23 +111,10 @@ def fit(
     return keeper.history
 
 
-@contextmanager
-def _memory() -> Iterator[None]:
-    """Releases memory cached between batches at the end."""
-    try:
-        yield
-    finally:
-        release()
-
-
-@contextmanager
-def _process_group() -> Iterator[None]:
-    """Destroys the process group at the end; test metrics would wait for other processes."""
-    try:
-        yield
-    finally:
-        if torch.distributed.is_available() and torch.distributed.is_initialized():
-            torch.distributed.destroy_process_group()
+def _leave_process_group() -> None:
+    """Destroys the process group: test metrics would wait for other processes."""
+    if torch.distributed.is_available() and torch.distributed.is_initialized():
+        torch.distributed.destroy_process_group()
 
 
 def _in_thread(hook: Callable[[Any], object]) -> Callable[[Any], object]:
