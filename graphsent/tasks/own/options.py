@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -50,35 +49,34 @@ class OwnOptions:
     def __post_init__(self) -> None:
         """Checks all values, makes paths absolute, and turns sequences into tuples."""
         for name in SPLITS:
-            self._set(name, _files(name, getattr(self, name)))
+            self._set(name, self._files(name))
         for name in _LISTS:
             value = getattr(self, name)
             value = [value] if isinstance(value, str) else value
-            _require(name, value, _are_strings(value), "a list of names")
+            self._require(name, _are_strings(value), "a list of names")
             self._set(name, tuple(map(full_path, value) if name.endswith("trees") else value))
-        column = self.label_column
-        _require("label_column", column, column is None or isinstance(column, str), "a string")
+        self._require("label_column", isinstance(self.label_column, str | None), "a string")
         if self.labels is not None:
             are_names = _are_strings(self.labels) and len(set(self.labels)) == len(self.labels)
-            _require("labels", self.labels, are_names, "a list of different strings")
+            self._require("labels", are_names, "a list of different strings")
             self._set("labels", tuple(self.labels))
-        _require("regression", self.regression, isinstance(self.regression, bool), "true or false")
-        is_share = type(self.split) in (int, float) and math.isfinite(self.split)
-        _require("split", self.split, is_share and 0 <= self.split < 0.5, "a share below 0.5")
+        self._require("regression", isinstance(self.regression, bool), "true or false")
+        is_share = type(self.split) in (int, float) and 0 <= self.split < 0.5
+        self._require("split", is_share, "a share below 0.5")
         is_seed = type(self.split_seed) is int and self.split_seed >= 0
-        _require("split_seed", self.split_seed, is_seed, "an integer from 0")
+        self._require("split_seed", is_seed, "an integer from 0")
         are_folds = type(self.num_folds) is int and self.num_folds >= 2
-        _require("num_folds", self.num_folds, are_folds, "an integer from 2")
+        self._require("num_folds", are_folds, "an integer from 2")
         if self.fold is not None:
             is_fold = type(self.fold) is int and self.fold in range(self.num_folds)
-            _require("fold", self.fold, is_fold, f"0 to {self.num_folds - 1}")
+            self._require("fold", is_fold, f"0 to {self.num_folds - 1}")
             if self.test:
                 raise DataError(
                     "fold: the test split is a fold of train, but there is also a test file"
                 )
-        _require("encoding", self.encoding, isinstance(self.encoding, str), "a name")
+        self._require("encoding", isinstance(self.encoding, str), "a name")
         check_choice("input", str(self.input), INPUTS, DataError)
-        _require("text_column", self.text_column, len(self.text_column) <= 2, "one or two names")
+        self._require("text_column", len(self.text_column) <= 2, "one or two names")
         if self.train is None:
             raise DataError(
                 "your own data need a training file: --train FILE, or --class LABEL=FILE for each "
@@ -95,6 +93,24 @@ class OwnOptions:
 
     def _set(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
+
+    def _require(self, name: str, holds: Any, expected: str) -> None:
+        if not holds:
+            raise DataError(f"{name}: expected {expected}, got {getattr(self, name)!r}")
+
+    def _files(self, split: str) -> str | dict[str, str] | None:
+        """The full path of the file of a split, or those of its labels; None if there is none."""
+        given: Any = getattr(self, split)
+        if given is None:
+            return None
+        if isinstance(given, str | Path):
+            return str(given) and full_path(given)
+        is_map = isinstance(given, Mapping) and given and _are_strings([*given, *given.values()])
+        self._require(split, is_map, "a file, or a file for each label")
+        labels = [label.strip() for label in given]
+        are_labels = all(map(is_label, labels)) and len(set(labels)) == len(labels)
+        self._require(split, are_labels, "different labels of one line, without tabs")
+        return dict(zip(labels, map(full_path, given.values()), strict=True))
 
     def to_dict(self) -> dict[str, Any]:
         """The options as plain values, without unset ones."""
@@ -132,23 +148,5 @@ class OwnOptions:
         return {split: share for split, share in shares.items() if share and not self.files(split)}
 
 
-def _files(name: str, value: Any) -> str | dict[str, str] | None:
-    if value is None:
-        return None
-    if isinstance(value, str | Path):
-        return str(value) and full_path(value)
-    is_map = isinstance(value, Mapping) and value and _are_strings([*value, *value.values()])
-    _require(name, value, is_map, "a file, or a file for each label")
-    labels = [label.strip() for label in value]
-    are_labels = all(map(is_label, labels)) and len(set(labels)) == len(labels)
-    _require(name, value, are_labels, "different labels of one line, without tabs")
-    return dict(zip(labels, map(full_path, value.values()), strict=True))
-
-
 def _are_strings(values: Any) -> bool:
     return isinstance(values, list | tuple) and all(isinstance(value, str) for value in values)
-
-
-def _require(name: str, value: Any, holds: Any, expected: str) -> None:
-    if not holds:
-        raise DataError(f"{name}: expected {expected}, got {value!r}")
