@@ -277,7 +277,7 @@ def _outcome(setting: Setting, history: list[dict[str, Any]]) -> dict[str, Any]:
     best = setting.selection.best(history)
     return {
         "best_epoch": best["epoch"],
-        "dev": _dev_figures(best),
+        "dev": {name.removeprefix("dev_"): best[name] for name in best if name.startswith("dev_")},
         "history": history,
         "training_seconds": round(sum(entry["seconds"] for entry in history), 2),
     }
@@ -292,9 +292,3 @@ def _planned_epochs(results: dict[str, Any]) -> int | None:
 def _tokenizer_before(config: RunConfig) -> str | None:
     """The tokenizer of a run from a version that did not record it."""
     return "whitespace" if model_class(config.model).tokenizer is not None else None
-
-
-def _dev_figures(entry: Mapping[str, Any]) -> dict[str, float]:
-    return {
-        name.removeprefix("dev_"): value for name, value in entry.items() if name.startswith("dev_")
-    }
