@@ -33,7 +33,6 @@ import yaml
 
 from graphsent._names import message_of, unknown
 from graphsent.errors import DataError
-from graphsent.models import model_class
 from graphsent.tasks import get_task
 from graphsent.training import RunConfig
 from graphsent.training.building import completed
@@ -113,8 +112,7 @@ def different_settings(
 
 def _flat(config: RunConfig) -> dict[str, Any]:
     """Settings by their last name."""
-    kind = config.tree_kind or model_class(config.model).tree_kind
-    settings = {**asdict(config), "tree_kind": kind, "trees": config.trees or "parsed"}
+    settings = {**asdict(config), "tree_kind": config.input_kind, "trees": config.trees or "parsed"}
     groups = [value for value in settings.values() if isinstance(value, Mapping)]
     alone = {name: value for name, value in settings.items() if not isinstance(value, Mapping)}
     return {name: value for group in [alone, *groups] for name, value in group.items()}

@@ -12,7 +12,6 @@ from typing import Any
 from graphsent._files import sha256
 from graphsent.contextual import encoder_sha256
 from graphsent.errors import DataError
-from graphsent.models import model_class
 from graphsent.tasks import SPLITS, get_task, resolve_data_dir
 from graphsent.tasks.corpus import CorpusSource
 from graphsent.tasks.data_dir import embedded_data_dir
@@ -83,7 +82,7 @@ class Places:
             config.task,
             tuple(sorted(options.items())),
             config.data_dir,
-            config.tree_kind or model_class(config.model).tree_kind,
+            config.input_kind,
             config.parses_dir,
             config.trees,
         )

@@ -10,7 +10,6 @@ from typing import Any
 
 from graphsent._files import write_atomically
 from graphsent.errors import DataError
-from graphsent.models import model_class
 from graphsent.reproduction.catalogue import Catalogue
 from graphsent.reproduction.configurations import Configuration
 from graphsent.reproduction.finished import FinishedRuns, cpu_minutes
@@ -141,7 +140,7 @@ def _facts(configuration: Configuration) -> dict[str, str]:
     """The facts about a configuration that are shown with its figures."""
     config = configuration.run_config()
     task = get_task(config.task, **config.task_options)
-    kind = config.tree_kind or model_class(config.model).tree_kind
+    kind = config.input_kind
     corpus = task.corpora[0]
     if config.trees:
         trees = config.trees

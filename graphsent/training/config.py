@@ -124,6 +124,15 @@ class RunConfig:
         if self.training is None:
             object.__setattr__(self, "training", default_training(self.model))
 
+    @property
+    def input_kind(self) -> str:
+        """The kind that the model reads, by default the one that it is made for.
+
+        Raises:
+            ModelError: There is no such model.
+        """
+        return self.tree_kind or model_class(self.model).tree_kind
+
     def to_dict(self) -> dict[str, Any]:
         """Converts the configuration to plain values for YAML and JSON."""
         values = {item.name: getattr(self, item.name) for item in fields(self)}
@@ -174,7 +183,7 @@ class RunConfig:
         data = task.load(
             data_dir or self.data_dir,
             splits,
-            tree_kind=self.tree_kind or model_class(self.model).tree_kind,
+            tree_kind=self.input_kind,
             parses_dir=None if elsewhere else self.parses_dir,
             trees=self.trees,
         )
@@ -190,7 +199,7 @@ class RunConfig:
             ParserFailed: Its package is not installed.
         """
         assert self.parser is not None, "there is no parser to load"
-        kind = self.tree_kind or model_class(self.model).tree_kind
+        kind = self.input_kind
         if kind == WORDS:
             raise TrainingError(f"parser: the model {self.model!r} reads words and needs none")
         if self.trees is not None:

@@ -16,7 +16,7 @@ from graphsent._dgl import dgl
 from graphsent._files import full_path
 from graphsent._own import is_own
 from graphsent.contextual import Encoder
-from graphsent.models import Model, model_class
+from graphsent.models import Model
 from graphsent.parsing import TreeSource, load_parser
 from graphsent.tasks import (
     Task,
@@ -227,7 +227,7 @@ def resolved(config: RunConfig, task: Task) -> RunConfig:
         task_options=_task_options(config, task),
         data_dir=str(resolve_data_dir(config.data_dir).resolve()) if task.corpora else None,
         parses_dir=config.parses_dir and full_path(config.parses_dir),
-        tree_kind=config.tree_kind or model_class(config.model).tree_kind,
+        tree_kind=config.input_kind,
         parser=config.parser and config.load_parser().source.parser,
         vectors=tuple(map(full_path, config.vectors)),
         inputs=replace(
@@ -260,10 +260,9 @@ def _stream(
     """The task and its examples, read from shards."""
     task = get_task(config.task, **config.task_options)
     task.tokenizer = config.tokenizer or task.tokenizer
-    assert config.tree_kind is not None  # resolved before
     stream = task.stream(
         config.data_dir,
-        tree_kind=config.tree_kind,
+        tree_kind=config.input_kind,
         parses_dir=config.parses_dir,
         trees=config.trees,
     )
@@ -287,10 +286,9 @@ def _tree_source(config: RunConfig) -> TreeSource:
     """The source of the trees that the model is trained on."""
     if config.parser is not None:
         return config.load_parser().source
-    assert config.tree_kind is not None  # resolved before
     if config.trees is not None:
-        return load_parser(f"shape:{config.trees}", config.tree_kind).source
-    return TreeSource(config.tree_kind)
+        return load_parser(f"shape:{config.trees}", config.input_kind).source
+    return TreeSource(config.input_kind)
 
 
 def _describe_sizes(model: str, sizes: Mapping[str, int], num_words: int) -> str:
