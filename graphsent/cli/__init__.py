@@ -15,6 +15,7 @@ import traceback
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import NoReturn
 
 import graphsent
 from graphsent._names import nearest
@@ -135,7 +136,7 @@ def _run(command: str, arguments: Sequence[str]) -> None:
 def _parser() -> argparse.ArgumentParser:
     width = max(map(len, COMMANDS)) + 2
     commands = "\n".join(f"  {name:{width}}{text}" for name, text in COMMANDS.items())
-    parser = argparse.ArgumentParser(
+    parser = _CommandNames(
         prog="graphsent",
         usage="graphsent COMMAND ...",
         description=f"Sentence models that read parse trees.\n\ncommands:\n{commands}",
@@ -144,15 +145,17 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"graphsent {graphsent.__version__}")
     parser.add_argument("command", choices=COMMANDS, metavar="COMMAND", help=argparse.SUPPRESS)
-    parser.error = _usage_error  # type: ignore[method-assign,assignment]
     return parser
 
 
-def _usage_error(message: str) -> None:
-    if "required: COMMAND" in message:
-        message = "no command"
-    name = re.search(r"invalid choice: '(.*?)' ", message)
-    message = message.replace("argument COMMAND: invalid choice", "unknown command")
-    message += nearest(name[1], COMMANDS) if name else ""
-    print(f"graphsent: {message} (see graphsent --help)", file=sys.stderr)
-    raise SystemExit(USAGE)
+class _CommandNames(argparse.ArgumentParser):
+    """A parser of the name of a command, whose errors are one line."""
+
+    def error(self, message: str) -> NoReturn:
+        if "required: COMMAND" in message:
+            message = "no command"
+        name = re.search(r"invalid choice: '(.*?)' ", message)
+        message = message.replace("argument COMMAND: invalid choice", "unknown command")
+        message += nearest(name[1], COMMANDS) if name else ""
+        print(f"graphsent: {message} (see graphsent --help)", file=sys.stderr)
+        raise SystemExit(USAGE)
