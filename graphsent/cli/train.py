@@ -100,17 +100,15 @@ def _is_judged(arguments: Any) -> bool:
 def _resume(arguments: Any, options: dict[str, Any]) -> None:
     out = arguments.resume
     runs = RunSet(out)
+    config = runs.open().config if runs.exists else RunDirectory(out).open()
+    import_from_here(config.task, config.model, config.parser)
     if not runs.exists:
-        config = RunDirectory(out).open()
-        import_from_here(config.task, config.model, config.parser)
         with _as_asked(options):
             found = resume(out, epochs=arguments.epochs, encoder=arguments.encoder, **options)
         _show(found, config, out)
         return
     if arguments.epochs is not None or arguments.encoder is not None or options["test"]:
         raise UsageError(f"{out} holds several runs: --resume cannot change their options")
-    config = runs.open().config
-    import_from_here(config.task, config.model, config.parser)
     _show_all(resume_runs(out, progress=options["progress"]), out)
 
 

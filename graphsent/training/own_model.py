@@ -53,7 +53,7 @@ def check_model(
             f"the model {name} could not be loaded, which passes all options: {reason}; an option "
             "that its constructor sets itself must be one of its arguments, with that default"
         ) from error
-    few = [examples[place] for place in range(min(_FEW, len(examples)))]
+    few = examples[:_FEW]
     batch = _called(name, model, "collate", few)
     for each in _OF_BATCHES:
         if not hasattr(batch, each):
