@@ -55,7 +55,7 @@ class DCNNEncoder(FilterEncoder):
 
     def first_filters(self) -> list[Filter]:
         """The filters of the first layer, one per map and row."""
-        return row_filters(self.layers.convolutions[0].weight, self.layers.num_rows)
+        return row_filters(self.layers.convolutions[0], self.layers.num_rows)
 
 
 class DCNN(ConvolutionClassifier):

@@ -90,4 +90,4 @@ class MaxTDNNEncoder(FilterEncoder):
 
     def first_filters(self) -> list[Filter]:
         """The filter of each row."""
-        return row_filters(self.convolution.weight, self.convolution.in_channels)
+        return row_filters(self.convolution, self.convolution.in_channels)

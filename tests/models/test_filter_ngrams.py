@@ -35,6 +35,7 @@ CORPUS = st.lists(st.lists(st.sampled_from(["a", "b", "c", "d", "unseen"]), max_
 MODELS = {
     "dcnn": lambda: DCNN(VOCABULARY, 2, 6, widths=(3, 2), maps=(2, 2), k_top=2),
     "padded": lambda: DCNN(VOCABULARY, 2, 5, widths=(2,), maps=(2,), k_top=2),
+    "padded by many maps": lambda: DCNN(VOCABULARY, 2, 3, widths=(2,), maps=(4,), k_top=2),
     "maxtdnn": lambda: MaxTDNN(VOCABULARY, 2, 5, width=2),
     "kimcnn": lambda: KimCNN(VOCABULARY, 2, 5, heights=(3, 1, 2), maps=2),
     "two": lambda: KimCNN(VOCABULARY, 2, 5, heights=(2,), maps=2, variant="multichannel"),

@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 from torch import Tensor, nn
 
+from graphsent.layers import NarrowConv1d, WideConv1d
+
 __all__ = ["Filter", "FilterEncoder", "row_filters"]
 
 
@@ -38,14 +40,14 @@ class FilterEncoder(nn.Module, ABC):
         """The filters over word vectors."""
 
 
-def row_filters(weight: Tensor, num_rows: int) -> list[Filter]:
-    """The filters of a row-wise convolution, by map and row.
+def row_filters(convolution: WideConv1d | NarrowConv1d, num_rows: int) -> list[Filter]:
+    """The filters of a row-wise convolution over word vectors, by map and row.
 
     Args:
-        weight: (rows * maps, 1, width), as in :class:`~graphsent.layers.WideConv1d`.
+        convolution: The convolution, with one input channel per row.
         num_rows: Number of rows of the word vectors; filters of further rows are omitted.
     """
-    rows = weight.detach().unflatten(0, (-1, len(weight) // num_rows)) if num_rows else weight
+    rows = convolution.weight.detach().unflatten(0, (convolution.rows, -1))
     return [
         Filter(f"map {each + 1}, row {row + 1}", rows[row, each], slice(row, row + 1))
         for each in range(rows.shape[1])

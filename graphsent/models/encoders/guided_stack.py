@@ -167,12 +167,12 @@ class GuidedStack(nn.Module):
 
     def first_filters(self) -> list[Filter]:
         """The filters over word vectors."""
-        weight = self.layers.convolutions[0].weight.detach()
+        convolution = self.layers.convolutions[0]
         if isinstance(self.layers, RowMaps):
-            return row_filters(weight, self.layers.num_rows)
+            return row_filters(convolution, self.layers.num_rows)
         return [
             Filter(f"map {number}", each, slice(None))
-            for number, each in enumerate(weight, start=1)
+            for number, each in enumerate(convolution.weight.detach(), start=1)
         ]
 
     def forward(
