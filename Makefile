@@ -110,7 +110,7 @@ test-sanitized: venv  ## run the tests of the compiled kernels with GCC's saniti
 		tests/cells/test_generated_*.py tests/cells/test_functions_of_torch.py \
 		tests/cells/test_shapes_and_values.py \
 		tests/cells/test_cell_recursions.py tests/layers/test_recurrent.py \
-		tests/models/test_phrase_convolution.py \
+		tests/layers/test_phrase_convolution.py \
 		tests/training/test_ada*.py
 
 exercises: venv  ## write the notebooks without solutions to exercises/

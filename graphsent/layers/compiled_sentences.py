@@ -29,7 +29,7 @@ _VECTOR_BYTES = 64  # of the widest SIMD vectors
 def sum_windows(
     products: Tensor, ranges: Tensor, width: int, words: Tensor | None
 ) -> Tensor | None:
-    """The sums of :func:`graphsent.models.encoders.phrase_convolution.sum_windows`.
+    """The sums of :func:`graphsent.layers.phrase_convolution.sum_windows`.
 
     Args:
         products: (num_rows, width * channels).
@@ -51,7 +51,7 @@ def sum_windows(
 
 @untraced
 def keep_largest(x: Tensor, ranges: Tensor, counts: Tensor) -> tuple[Tensor, Tensor] | None:
-    """The values of :func:`graphsent.models.encoders.phrase_convolution.keep_largest`.
+    """The values of :func:`graphsent.layers.phrase_convolution.keep_largest`.
 
     Args:
         x: (num_rows, channels).
@@ -69,7 +69,7 @@ def keep_largest(x: Tensor, ranges: Tensor, counts: Tensor) -> tuple[Tensor, Ten
 
 @untraced
 def convolve(x: Tensor, ranges: Tensor, weight: Tensor, groups: int) -> Tensor | None:
-    """The sums of :func:`graphsent.models.encoders.phrase_convolution.convolve`.
+    """The sums of :func:`graphsent.layers.phrase_convolution.convolve`.
 
     Args:
         x: (num_rows, groups * q).

@@ -7,9 +7,9 @@ from typing import Any
 
 from torch import Tensor
 
+from graphsent.layers.phrase_convolution import stacked
 from graphsent.models.arguments import check_sizes
 from graphsent.models.encoders.filters import Filter, FilterEncoder, row_filters
-from graphsent.models.encoders.phrase_convolution import stacked
 from graphsent.models.encoders.row_maps import RowMaps
 from graphsent.models.heads.classification import ConvolutionClassifier
 from graphsent.vocabulary import Vocabulary

@@ -13,16 +13,16 @@ from graphsent._names import check_choice
 from graphsent.contextual import Encoder
 from graphsent.errors import ModelError
 from graphsent.layers import WideConv1d
-from graphsent.models.arguments import check_limits, check_sizes
-from graphsent.models.batches.trees import Context
-from graphsent.models.embeddings.inputs import Inputs
-from graphsent.models.encoders.filters import Filter, FilterEncoder
-from graphsent.models.encoders.phrase_convolution import (
+from graphsent.layers.phrase_convolution import (
     keep_largest,
     stacked,
     sum_windows,
     word_products,
 )
+from graphsent.models.arguments import check_limits, check_sizes
+from graphsent.models.batches.trees import Context
+from graphsent.models.embeddings.inputs import Inputs
+from graphsent.models.encoders.filters import Filter, FilterEncoder
 from graphsent.models.heads.classification import ConvolutionClassifier, limit_row_norms
 from graphsent.vocabulary import Vocabulary
 

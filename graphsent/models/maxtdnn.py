@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 
 from graphsent.layers import MaxPooling, NarrowConv1d
+from graphsent.layers.phrase_convolution import groups_by_length, padded
 from graphsent.models.arguments import check_sizes
 from graphsent.models.encoders.filters import Filter, FilterEncoder, row_filters
-from graphsent.models.encoders.phrase_convolution import groups_by_length, padded
 from graphsent.models.heads.classification import ConvolutionClassifier
 from graphsent.vocabulary import Vocabulary
 

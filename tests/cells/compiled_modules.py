@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from graphsent import cells, dgl
 from graphsent.layers import GRU, LSTM, SequenceEncoder, WideConv1d
-from graphsent.models.encoders.phrase_convolution import (
+from graphsent.layers.phrase_convolution import (
     convolve,
     keep_largest,
     sum_windows,

@@ -17,14 +17,14 @@ from graphsent.layers import (
     DynamicKMaxPooling,
     WideConv1d,
 )
-from graphsent.models.arguments import check_sizes
-from graphsent.models.encoders.filters import Filter, row_filters
-from graphsent.models.encoders.phrase_convolution import (
+from graphsent.layers.phrase_convolution import (
     keep_largest,
     stacked,
     sum_windows,
     word_products,
 )
+from graphsent.models.arguments import check_sizes
+from graphsent.models.encoders.filters import Filter, row_filters
 from graphsent.models.encoders.row_maps import RowMaps, check_layers
 
 __all__ = ["FullMaps", "GuidedStack"]

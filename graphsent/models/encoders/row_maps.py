@@ -10,8 +10,8 @@ from torch.nn import functional
 
 from graphsent.errors import ModelError
 from graphsent.layers import BiasActivation, DynamicKMaxPooling, WideConv1d
+from graphsent.layers.phrase_convolution import convolve, keep_largest, stacked
 from graphsent.models.arguments import check_sizes
-from graphsent.models.encoders.phrase_convolution import convolve, keep_largest, stacked
 
 __all__ = ["PooledLayer", "RowMaps", "check_layers"]
 

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from graphsent.kernels.library import SWITCH
 from graphsent.layers import KMaxPooling, WideConv1d
-from graphsent.models.encoders.phrase_convolution import (
+from graphsent.layers.phrase_convolution import (
     convolve,
     groups_by_length,
     keep_largest,

@@ -16,8 +16,10 @@ from torch import Tensor
 from torch.nn import functional
 
 from graphsent.graphs.spans import sum_of_rows
-from graphsent.layers import WideConv1d, compiled_sentences, time_mask
+from graphsent.layers import compiled_sentences
+from graphsent.layers.convolution import WideConv1d
 from graphsent.layers.correlation import correlate
+from graphsent.layers.lengths import time_mask
 from graphsent.layers.selection import select_largest
 from graphsent.propagation.autocast import autocast_enabled
 from graphsent.propagation.linear import linear
