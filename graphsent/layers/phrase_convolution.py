@@ -31,6 +31,7 @@ __all__ = [
     "padded",
     "ranges_of",
     "stacked",
+    "stacked_largest",
     "sum_windows",
     "word_products",
 ]
@@ -189,6 +190,15 @@ def stacked(x: Tensor, ranges: Tensor, num_steps: int) -> Tensor:
     places += torch.arange(len(x), device=x.device)
     y = x.new_zeros(len(ranges) * num_steps, x.shape[1]).index_copy(0, places, x)
     return y.unflatten(0, (len(ranges), num_steps))
+
+
+def stacked_largest(x: Tensor, ranges: Tensor, k: int) -> Tensor:
+    """k-max pooling as :func:`keep_largest` with one k, (num_sentences, k, channels).
+
+    Sentences with fewer steps are padded with zeros.
+    """
+    values, kept, _ = keep_largest(x, ranges, torch.full_like(ranges[:, 0], k))
+    return stacked(values, kept, k)
 
 
 def groups_by_length(lengths: Tensor) -> list[Tensor]:

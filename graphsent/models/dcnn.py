@@ -48,8 +48,7 @@ class DCNNEncoder(FilterEncoder):
 
     def forward(self, rows: Tensor, ranges: Tensor, words: Tensor | None = None) -> Tensor:
         """The vectors of sentences, (num_sentences, num_features)."""
-        rows = rows if words is None else rows.index_select(0, words)
-        x, steps = self.layers(rows, ranges)
+        x, steps = self.layers(rows, ranges, words)
         last = stacked(x, steps, self.layers.k_top)
         return last.transpose(1, 2).flatten(1)
 

@@ -13,12 +13,7 @@ from graphsent._names import check_choice
 from graphsent.contextual import Encoder
 from graphsent.errors import ModelError
 from graphsent.layers import WideConv1d
-from graphsent.layers.phrase_convolution import (
-    keep_largest,
-    stacked,
-    sum_windows,
-    word_products,
-)
+from graphsent.layers.phrase_convolution import stacked_largest, sum_windows, word_products
 from graphsent.models.arguments import check_limits, check_sizes
 from graphsent.models.batches.trees import Context
 from graphsent.models.embeddings.inputs import Inputs
@@ -157,12 +152,11 @@ class KimCNNEncoder(FilterEncoder):
 
     def forward(self, rows: Tensor, ranges: Tensor, words: Tensor | None = None) -> Tensor:
         """The maximum of each filter, (num_sentences, maps * number of heights)."""
-        one = torch.ones_like(ranges[:, 0])
         largest = []
         for layer in self.convolutions:
             products = word_products(layer, rows)
             sums, steps = sum_windows(products, ranges, layer.width, words)
-            largest.append(stacked(*keep_largest(sums, steps, one)[:2], 1).squeeze(1))
+            largest.append(stacked_largest(sums, steps, 1).squeeze(1))
         # A window within the padding sums to 0.
         return torch.relu(torch.cat(largest, 1).clamp(min=0) + self.bias)
 

@@ -103,7 +103,7 @@ class APDCNNEncoder(TreeEncoder):
         guides = self._guides(batch, rows, words, engine)
         if not len(batch.nodes):
             return rows.new_zeros(0, self.num_features)
-        parts = [stack(stack.word_rows(rows), batch.ranges, guides, words) for stack in self.stacks]
+        parts = [stack(rows, batch.ranges, guides, words) for stack in self.stacks]
         return torch.cat(parts if guides is None else [*parts, guides], 1)
 
     def position_weights(
@@ -113,7 +113,7 @@ class APDCNNEncoder(TreeEncoder):
         guides = self._guides(batch, rows, words, engine)
         of_stacks = []
         for stack in self.stacks:
-            weights, counts = stack.weights(stack.word_rows(rows), batch.ranges, guides, words)
+            weights, counts = stack.weights(rows, batch.ranges, guides, words)
             of_stacks.append([part.numpy() for part in weights.cpu().split(counts.tolist())])
         return of_stacks
 

@@ -19,7 +19,7 @@ from graphsent.layers import (
 )
 from graphsent.layers.phrase_convolution import (
     keep_largest,
-    stacked,
+    stacked_largest,
     sum_windows,
     word_products,
 )
@@ -51,8 +51,11 @@ class FullMaps(nn.Module):
         pool: Whether to pool between layers.
 
     Shapes:
-        - vectors: (num_words, in_channels)
-        - result: (num_steps, hidden), the steps of all phrases concatenated
+        - rows: word vectors, (num_rows, in_channels)
+        - ranges: half-open word range of each phrase, (num_phrases, 2) int64
+        - words: the row of each word, (num_words,) int64; by default one row per word, in order
+        - result: (num_steps, hidden), the steps of all phrases concatenated; and the range of each
+          phrase, (num_phrases, 2) int64
     """
 
     def __init__(
@@ -69,24 +72,14 @@ class FullMaps(nn.Module):
                 self.poolings.append(DynamicKMaxPooling(k_top, layer, len(widths)))
             in_channels = hidden
 
-    def word_rows(self, vectors: Tensor) -> Tensor:
-        """The contributions of each word to the first layer, (num_words, width * hidden)."""
-        return word_products(self.convolutions[0], vectors)
-
     def forward(
         self, rows: Tensor, ranges: Tensor, words: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
-        """The last layer's maps and their ranges.
-
-        Args:
-            rows: The result of :meth:`word_rows`.
-            ranges: Half-open word range of each phrase, (num_phrases, 2) int64.
-            words: The row of each word, (num_words,) int64; by default one row per word, in order.
-        """
+        """The last layer's maps and their ranges."""
         num_words = ranges[:, 1] - ranges[:, 0]
         x = rows
         for layer, convolution in enumerate(self.convolutions):
-            products = word_products(convolution, x) if layer else rows
+            products = word_products(convolution, x)
             x, ranges = sum_windows(products, ranges, convolution.width, None if layer else words)
             if layer < len(self.poolings):
                 # Monotone activations preserve the order of values: applied after, they cost less.
@@ -118,7 +111,7 @@ class GuidedStack(nn.Module):
         ModelError: Sizes or choices are invalid or incompatible.
 
     Shapes:
-        - rows: the result of :meth:`word_rows`, (num_words, ...)
+        - rows: word vectors, (num_rows, in_channels)
         - ranges: half-open word range of each phrase, (num_phrases, 2) int64
         - guide: (num_phrases, hidden)
         - words: the row of each word, (num_words,) int64; by default one row per word, in order
@@ -161,10 +154,6 @@ class GuidedStack(nn.Module):
         self.readout = readout
         self.num_features = hidden if readout == "sum" else hidden * k_top
 
-    def word_rows(self, vectors: Tensor) -> Tensor:
-        """The part computed once per word, (num_words, ...), from (num_words, in_channels)."""
-        return self.layers.word_rows(vectors) if isinstance(self.layers, FullMaps) else vectors
-
     def first_filters(self) -> list[Filter]:
         """The filters over word vectors."""
         convolution = self.layers.convolutions[0]
@@ -205,13 +194,11 @@ class GuidedStack(nn.Module):
         self, rows: Tensor, ranges: Tensor, words: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
         """The last layer, (num_positions, hidden), and the range of each phrase."""
-        if self.projection is None:
-            return self.layers(rows, ranges, words)
-        x, steps = self.layers(rows if words is None else rows.index_select(0, words), ranges)
-        return word_products(self.projection, x) + self.projection.bias, steps
+        x, steps = self.layers(rows, ranges, words)
+        if self.projection is not None:
+            x = word_products(self.projection, x) + self.projection.bias
+        return x, steps
 
     def _largest(self, x: Tensor, steps: Tensor) -> Tensor:
         """The ``k_top`` largest values of each channel, padded with zeros."""
-        k = torch.full_like(steps[:, 0], self.k_top)
-        largest = stacked(*keep_largest(x, steps, k)[:2], self.k_top)
-        return largest.transpose(1, 2).flatten(1)
+        return stacked_largest(x, steps, self.k_top).transpose(1, 2).flatten(1)

@@ -54,8 +54,9 @@ class RowMaps(nn.Module):
         pool_top: Whether the last layer pools.
 
     Shapes:
-        - rows: (num_words, num_rows), word vectors
+        - rows: word vectors, (num_vectors, num_rows)
         - ranges: half-open word range of each sentence, (num_sentences, 2) int64
+        - words: the row of each word, (num_words,) int64; by default one row per word, in order
         - result: (num_steps, ``num_channels``), the concatenated steps of all sentences, channels
           ``row * maps + map``; and their ranges, (num_sentences, 2) int64. With ``pool_top`` a
           sentence has ``k_top`` steps, or all if there are fewer.
@@ -92,8 +93,11 @@ class RowMaps(nn.Module):
             rows, before = rows // 2 if fold else rows, num_maps
         self.num_channels = rows * before
 
-    def forward(self, rows: Tensor, ranges: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(
+        self, rows: Tensor, ranges: Tensor, words: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
         """The last layer's maps and their ranges."""
+        rows = rows if words is None else rows.index_select(0, words)
         for layer in self._layers(rows, ranges):
             rows, ranges, _ = layer
         return rows, ranges
