@@ -45,53 +45,29 @@ class Fewest(NamedTuple):
     alone: float
 
 
-class Batch(NamedTuple):
-    """Inputs in the layout of a packed sequence: all first steps, all second steps, and so on.
-
-    Attributes:
-        data: (num_steps, in_feats).
-        sizes: Number of sequences that have each step, (longest,).
-        order: The sequence of each chain, (batch,); None if the order is the same.
-        inverse: The chain of each sequence, (batch,); None if the order is the same.
-        places: Rows of ``data`` in the padded batch with its first two dimensions flattened,
-            (num_steps,); None if the order is the same.
-        shape: These two dimensions; None if the input was packed.
-    """
-
-    data: Tensor
-    sizes: np.ndarray
-    order: Tensor | None = None
-    inverse: Tensor | None = None
-    places: Tensor | None = None
-    shape: tuple[int, int] | None = None
-
-
 def packed_batch(
-    input: Tensor, lengths: Tensor | None, batch_first: bool, size: int, longest: int
-) -> Batch:
-    """Packs a padded batch.
+    input: Tensor, lengths: Tensor, batch_first: bool
+) -> tuple[PackedSequence, Tensor]:
+    """Packs a padded batch; torch's functions take several times as long, with gradients.
 
     Args:
-        input: (size, longest, in_feats) with ``batch_first``, otherwise (longest, size, in_feats);
-            or one sequence, (longest, in_feats).
-        lengths: (size,) int64; None if all are ``longest``.
+        input: (batch, time, in_feats) with ``batch_first``, otherwise (time, batch, in_feats).
+        lengths: (batch,) int64.
         batch_first: Whether the first dimension is the batch.
-        size: Number of sequences.
-        longest: Number of steps.
+
+    Returns:
+        The packed sequence; and the places of its rows in the padded batch with its first two
+        dimensions flattened, (num_steps,) int64.
     """
-    if lengths is None:
-        steps = input.transpose(0, 1) if batch_first and input.dim() == 3 else input
-        sizes = np.full(longest, size, np.int64)
-        return Batch(steps.reshape(longest * size, -1), sizes, shape=(longest, size))
+    size, longest = input.shape[:2] if batch_first else (input.shape[1], len(input))
     lengths, order = torch.sort(lengths, descending=True)
     sizes = size - np.cumsum(np.bincount(lengths.numpy(), minlength=longest + 1))[:-1]
     sizes = sizes[sizes > 0]
     step = np.repeat(np.arange(len(sizes)), sizes)
     chain = order.numpy()[np.arange(len(step)) - np.repeat(np.cumsum(sizes) - sizes, sizes)]
     places = torch.from_numpy(chain * longest + step if batch_first else step * size + chain)
-    shape = (size, longest) if batch_first else (longest, size)
-    data, inverse = input.flatten(0, 1).index_select(0, places), torch.argsort(order)
-    return Batch(data, sizes, order, inverse, places, shape)
+    data = input.flatten(0, 1).index_select(0, places)
+    return PackedSequence(data, torch.from_numpy(sizes), order), places
 
 
 class Recurrent(nn.RNNBase):
@@ -120,11 +96,14 @@ class Recurrent(nn.RNNBase):
         if not self._runs(input, hx, lengths):
             return self._by_torch(input, hx, lengths)
         if isinstance(input, PackedSequence):
-            data, sizes, order, inverse = input
-            batch = Batch(data, sizes.numpy(), order, inverse)
-        else:
-            batch = packed_batch(input, lengths, self.batch_first, *self._size_and_time(input))
-        return self._run(input, hx, batch)
+            output, state = self._run(input, hx)
+            return input._replace(data=output), state
+        if lengths is not None:
+            packed, places = packed_batch(input, lengths, self.batch_first)
+            output, state = self._run(packed, hx)
+            filled = output.new_zeros(input.shape[0] * input.shape[1], output.shape[1])
+            return filled.index_copy(0, places, output).unflatten(0, input.shape[:2]), state
+        return self._run_unpadded(input, hx)
 
     @untraced
     def chain_states(
@@ -247,47 +226,54 @@ class Recurrent(nn.RNNBase):
         check_packable()
         return lengths
 
-    def _run(self, input: Any, hx: Any, batch: Batch) -> tuple[Tensor | PackedSequence, Any]:
-        """The results of torch's ``forward``, by the engine."""
-        alone = batch.shape is not None and input.dim() == 2  # one sequence, not a batch
-        before = self._before(hx, batch, alone)
-        output, states = self._layers(batch, before)
-        if batch.inverse is not None:
-            states = [part.index_select(1, batch.inverse) for part in states]
+    def _run_unpadded(self, input: Tensor, hx: Any) -> tuple[Tensor, Any]:
+        """The results for a batch without padding, or for one sequence, by the engine."""
+        size, longest = self._size_and_time(input)
+        alone, turned = input.dim() == 2, input.dim() == 3 and self.batch_first
+        rows = (input.transpose(0, 1) if turned else input).reshape(longest * size, -1)
+        packed = PackedSequence(rows, torch.full((longest,), size, device="cpu"))
+        output, state = self._run(packed, hx, alone)
+        if not alone:
+            output = output.unflatten(0, (longest, size))
+        return (output.transpose(0, 1) if turned else output), state
+
+    def _run(self, packed: PackedSequence, hx: Any, alone: bool = False) -> tuple[Tensor, Any]:
+        """The outputs, packed as the inputs, and the final state, by the engine.
+
+        Args:
+            packed: The sequences.
+            hx: The initial state; None for zeros.
+            alone: Whether there is one sequence, not a batch, so that states have no dimension of
+                the batch.
+        """
+        before = self._before(packed, hx, alone)
+        output, states = self._layers(packed, before)
+        if packed.unsorted_indices is not None:
+            states = [part.index_select(1, packed.unsorted_indices) for part in states]
         if alone:
             states = [part.squeeze(1) for part in states]
-        state = states[0] if len(states) == 1 else tuple(states)
-        if batch.shape is None:
-            return input._replace(data=output), state
-        if batch.places is not None:
-            filled = output.new_zeros(batch.shape[0] * batch.shape[1], output.shape[1])
-            output = filled.index_copy(0, batch.places, output)
-        if alone:
-            return output, state
-        output = output.unflatten(0, batch.shape)
-        if self.batch_first and batch.places is None:
-            output = output.transpose(0, 1)
-        return output, state
+        return output, states[0] if len(states) == 1 else tuple(states)
 
-    def _before(self, hx: Any, batch: Batch, alone: bool) -> list[Tensor] | None:
+    def _before(self, packed: PackedSequence, hx: Any, alone: bool) -> list[Tensor] | None:
         """Parts of the initial states of all layers and directions, in the order of the chains."""
-        batch_sizes = torch.from_numpy(batch.sizes)
         if hx is None:
-            self.check_input(batch.data, batch_sizes)
+            self.check_input(packed.data, packed.batch_sizes)
             return None
         parts = [hx] if isinstance(hx, Tensor) else list(hx)
         if alone:
             parts = [part.unsqueeze(1) for part in parts]
         given: Any = parts[0] if isinstance(hx, Tensor) else tuple(parts)
-        self.check_forward_args(batch.data, given, batch_sizes)
-        if batch.order is None:
+        self.check_forward_args(packed.data, given, packed.batch_sizes)
+        if packed.sorted_indices is None:
             return parts
-        return [part.index_select(1, batch.order) for part in parts]
+        return [part.index_select(1, packed.sorted_indices) for part in parts]
 
-    def _layers(self, batch: Batch, before: list[Tensor] | None) -> tuple[Tensor, list[Tensor]]:
+    def _layers(
+        self, packed: PackedSequence, before: list[Tensor] | None
+    ) -> tuple[Tensor, list[Tensor]]:
         """The outputs of the last layer, and the final states of all layers and directions."""
-        chains = make_chains(batch.sizes)
-        first, data = chains.num_chains, batch.data
+        chains = make_chains(packed.batch_sizes.numpy())
+        first, data = chains.num_chains, packed.data
         last = torch.from_numpy(chains.last() + first)
         turned = torch.from_numpy(chains.turned()) if self.bidirectional else None
         states: list[list[Tensor]] = []
