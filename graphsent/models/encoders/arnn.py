@@ -31,8 +31,6 @@ _CELLS = {
     ("gru", True): AttentiveTreeGRU,
 }
 _ATTENTION = ("static", "dynamic", "none")
-# Defaults of the options that not every cell has.
-_DEFAULTS = {"memory": "per_child", "gate_output": True, "reset": "per_child"}
 
 
 class ARNNEncoder(TreeEncoder):
@@ -144,7 +142,8 @@ class ARNNEncoder(TreeEncoder):
 def _options_of(cls: type[nn.Module], **options: Any) -> dict[str, Any]:
     """The options that a cell has; all others must have their default values."""
     known = inspect.signature(cls).parameters
+    defaults = inspect.signature(ARNNEncoder).parameters
     for name, value in options.items():
-        if name not in known and value != _DEFAULTS[name]:
+        if name not in known and value != defaults[name].default:
             raise ModelError(f"{name}={value!r}: the cell {cls.__name__} has no such option")
     return {name: value for name, value in options.items() if name in known}

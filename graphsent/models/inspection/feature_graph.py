@@ -151,23 +151,16 @@ class FeatureGraph:
 
         The columns are the layers, the last being the input of the output layer, and the word.
         """
-        last = int(self.layer[self.root]) - 1
-        counts = np.zeros((len(self.words), last), np.int64)
-        for layer in range(1, last + 1):
-            for word, above in enumerate(self._above_words(layer)):
-                counts[word, layer - 1] = above
-        names = tuple(f"layer {layer}" for layer in range(1, last + 1))
-        rows = zip(self.words, counts.tolist(), strict=True)
-        return Table((*names, "word"), [(*numbers, word) for word, numbers in rows])
-
-    def _above_words(self, layer: int) -> list[int]:
-        """The number of nodes of a layer that each word has a path to."""
-        sees = np.zeros((len(self.layer), len(self.words)), bool)
+        layers = range(1, int(self.layer[self.root]))
+        sees = np.zeros((len(self.layer), len(self.words)), bool)  # a path from each word
         np.fill_diagonal(sees, True)
-        for number in range(1, layer + 1):
-            edges = self.layer[self.target] == number
+        counts = []
+        for layer in layers:
+            edges = self.layer[self.target] == layer
             np.logical_or.at(sees, self.target[edges], sees[self.source[edges]])
-        return sees[self.layer == layer].sum(0).tolist()
+            counts.append(sees[self.layer == layer].sum(0).tolist())
+        names = (f"layer {layer}" for layer in layers)
+        return Table((*names, "word"), [*zip(*counts, self.words, strict=True)])
 
     def _with_edges(self, chosen: np.ndarray) -> FeatureGraph:
         """The graph restricted to some edges, without nodes that then have no path to the root."""
