@@ -140,11 +140,9 @@ def _edges(
     steps = nodes.position[:, None] - (width - 1) + np.arange(width)
     inside = ((steps >= 0) & (steps < num_steps))[:, None, None]
     inside = inside & (rows < inputs.num_rows)[:, :, None, None]
-    steps = steps.clip(0, max(0, num_steps - 1))[:, None, None]
+    steps = steps.clip(0, num_steps - 1)[:, None, None]
     place = rows[:, :, None, None], np.arange(num_maps)[:, None], steps
     inside = np.broadcast_to(inside, coefficients.shape)
-    if not inside.any():
-        return _no_edges()
     source, weights = inputs.nodes[place], coefficients * inputs.values[place]
     if inputs.are_words:  # both rows read a word through one edge
         pairs = np.moveaxis(coefficients, 1, -1)[:, None]
@@ -168,8 +166,3 @@ def _root_edges(weight: np.ndarray, inputs: _Inputs, root: int) -> FeatureEdges:
 
 def _pairs(coefficients: np.ndarray) -> np.ndarray:
     return np.pad(coefficients, ((0, 0), (0, 2 - coefficients.shape[1])))
-
-
-def _no_edges() -> FeatureEdges:
-    none = np.zeros(0, np.int64)
-    return FeatureEdges(none, none, np.zeros(0), np.zeros((0, 2)))
