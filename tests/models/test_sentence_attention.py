@@ -41,6 +41,14 @@ def test_weights_are_those_of_the_model(options):
             np.testing.assert_allclose(ours.sum(), 1)
 
 
+def test_a_model_in_half_precision():
+    torch.manual_seed(0)
+    model = build().bfloat16()
+    ((weights,),) = model.position_weights(TREES[:1])
+    assert weights.dtype == np.float32
+    np.testing.assert_allclose(weights.sum(), 1, atol=0.01)
+
+
 @pytest.mark.parametrize("given", ["a b c", TREES[0]])
 def test_sentences_are_read_as_in_predictions(given):
     """Here by a model of left-branching trees, which is also a parser."""

@@ -114,7 +114,9 @@ class APDCNNEncoder(TreeEncoder):
         of_stacks = []
         for stack in self.stacks:
             weights, counts = stack.weights(rows, batch.ranges, guides, words)
-            of_stacks.append([part.numpy() for part in weights.cpu().split(counts.tolist())])
+            wide = torch.promote_types(weights.dtype, torch.float32)  # numpy has no bfloat16
+            parts = weights.to("cpu", wide).split(counts.tolist())
+            of_stacks.append([part.numpy() for part in parts])
         return of_stacks
 
     def _guides(
