@@ -58,7 +58,7 @@ def keys(place: str) -> tuple[str, ...]:
 def parameters(place: str) -> dict[str, Parameter]:
     """The parameters of a function or class by name, with types and values, not expressions.
 
-    ``**options`` of a constructor stand, as for :func:`graphsent.models.arguments.signature_of`,
+    ``**options`` of a constructor stand, as for :func:`graphsent.models.signatures.signature_of`,
     for the keyword-only parameters with defaults of the class's ``encoder_class`` and of the next
     constructor among the bases.
     """

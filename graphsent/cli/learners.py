@@ -61,7 +61,7 @@ def model_named(name: str) -> Learner:
         return Learner(options, docstrings(place), False, defaults)
     from graphsent.cli.own_tasks import import_from_here
     from graphsent.models import model_class
-    from graphsent.models.arguments import hidden_options, hints_of
+    from graphsent.models.signatures import hidden_options, hints_of
     from graphsent.training.building import model_options
 
     import_from_here(name)

@@ -13,7 +13,7 @@ from graphsent._own import is_own, made
 from graphsent.contextual import Encoder
 from graphsent.errors import DataError, ModelError
 from graphsent.models import MODELS, Model, model_class
-from graphsent.models.arguments import hidden_options
+from graphsent.models.signatures import hidden_options
 from graphsent.tasks import Task, WordVectors, task_options
 from graphsent.training.class_weights import check_class_weights
 from graphsent.training.config import RunConfig

@@ -14,13 +14,14 @@ from torch import nn
 
 from graphsent.cells import TreeCell
 from graphsent.errors import ModelError
-from graphsent.models.arguments import check_sizes, check_types, signature_of, without_numpy
+from graphsent.models.arguments import check_sizes, check_types, without_numpy
 from graphsent.models.base.embedding import EmbedsWords
 from graphsent.models.base.encoding import Encodes
 from graphsent.models.base.hub import local_directory, push
 from graphsent.models.base.loading import check_restorable, own_class, restore, settled
 from graphsent.models.base.losses import classification_loss
 from graphsent.models.base.storage import WORD_TABLES, SavedModel, read_model, write_model
+from graphsent.models.signatures import signature_of
 from graphsent.propagation import resolve_engine
 from graphsent.vocabulary import Vocabulary
 
@@ -88,7 +89,7 @@ class Model(Encodes, EmbedsWords, ABC):
         """Checks the arguments of the call and keeps them for :attr:`config`."""
         model = super().__new__(cls)
         # Copying and unpickling call this without arguments and set the state afterwards.
-        call = signature_of(cls).bind_partial(*args, **kwargs)
+        call = cls.__signature__.bind_partial(*args, **kwargs)
         call.apply_defaults()
         arguments = {name: without_numpy(value) for name, value in call.arguments.items()}
         check_types(cls, arguments)
