@@ -2,34 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from graphsent.models.base.results import Jsonable, ranked, rounded
 from graphsent.pairs import TreePair
 from graphsent.trees import ParseList, Tree
 
-__all__ = ["DIGITS", "Jsonable", "PairPrediction", "RankedParses"]
-
-DIGITS = 6  # decimal places of probabilities in JSON
-
-
-class Jsonable:
-    """Base class of results that can be converted to JSON."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Converts the result to a dictionary of JSON values."""
-        raise NotImplementedError
-
-    def to_json(self, indent: int | None = None) -> str:
-        """Serializes :meth:`to_dict` as JSON.
-
-        Args:
-            indent: Number of spaces per level; None for a single line.
-        """
-        return json.dumps(self.to_dict(), ensure_ascii=False, indent=indent)
+__all__ = ["PairPrediction", "RankedParses"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -59,8 +41,7 @@ class PairPrediction(Jsonable):
     @property
     def ranked(self) -> list[tuple[str, float]]:
         """The names of all classes with their probabilities, most probable first."""
-        row = self.probabilities.tolist()
-        return sorted(zip(self.label_names, row, strict=True), key=lambda each: -each[1])
+        return ranked(self.label_names, self.probabilities)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON values: the texts ``first``, ``second``; ``label``, ``name``, ``probabilities``."""
@@ -69,7 +50,7 @@ class PairPrediction(Jsonable):
             "second": " ".join(self.pair.second.words),
             "label": self.label,
             "name": self.name,
-            "probabilities": self.probabilities.astype(float).round(DIGITS).tolist(),
+            "probabilities": rounded(self.probabilities),
         }
 
     def __repr__(self) -> str:
@@ -105,5 +86,5 @@ class RankedParses(Jsonable):
             "name": self.parses.name,
             "best": self.best,
             "tree": str(self.tree),
-            "scores": self.scores.astype(float).round(DIGITS).tolist(),
+            "scores": rounded(self.scores),
         }

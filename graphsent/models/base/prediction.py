@@ -12,7 +12,7 @@ from graphsent.drawing.pictures import import_canvas
 from graphsent.errors import DataError
 from graphsent.graphs.convert import to_networkx
 from graphsent.graphs.draw import draw_tree
-from graphsent.models.base.pair_prediction import DIGITS, Jsonable
+from graphsent.models.base.results import Jsonable, ranked, rounded
 from graphsent.sentences import Sentence
 from graphsent.trees import DependencyTree, Tree
 
@@ -99,8 +99,7 @@ class Prediction(Jsonable):
     @property
     def ranked(self) -> list[tuple[str, float]]:
         """All class names with their probabilities for the sentence, most probable first."""
-        row = self.probabilities[self.root].tolist()
-        return sorted(zip(self.label_names, row, strict=True), key=lambda each: -each[1])
+        return ranked(self.label_names, self.probabilities[self.root])
 
     @property
     def nodes(self) -> list[NodePrediction]:
@@ -116,15 +115,16 @@ class Prediction(Jsonable):
                 self.label_names[label],
                 dict(zip(self.label_names, row, strict=True)),
             )
-            for parent, (begin, end), label, row in zip(*self._columns(), strict=True)
+            for parent, (begin, end), label, row in zip(
+                *self._columns(), self.probabilities.tolist(), strict=True
+            )
         ]
 
     def _columns(self) -> tuple[list[Any], ...]:
-        """Parent, span, predicted class and probabilities of each node."""
+        """Parent, span and predicted class of each node."""
         tree = self.tree
         parents = tree.heads if isinstance(tree, DependencyTree) else tree.parents
-        columns = (parents, tree.spans, self.labels, self.probabilities)
-        return tuple(column.tolist() for column in columns)
+        return parents.tolist(), tree.spans.tolist(), self.labels.tolist()
 
     def to_tree(self, *, names: bool = False) -> Tree | DependencyTree | Sentence:
         """The tree with predicted classes as labels.
@@ -151,7 +151,6 @@ class Prediction(Jsonable):
             the order of the tree's nodes, each with ``parent`` (-1 at the root), ``begin`` and
             ``end`` of its half-open word span, ``label``, ``name`` and ``probabilities``.
         """
-        parents, spans, labels, probabilities = self._columns()
         nodes = [
             {
                 "parent": parent,
@@ -159,10 +158,10 @@ class Prediction(Jsonable):
                 "end": end,
                 "label": label,
                 "name": self.label_names[label],
-                "probabilities": [round(each, DIGITS) for each in row],
+                "probabilities": row,
             }
             for parent, (begin, end), label, row in zip(
-                parents, spans, labels, probabilities, strict=True
+                *self._columns(), rounded(self.probabilities), strict=True
             )
         ]
         return {
