@@ -29,6 +29,7 @@ __all__ = [
     "leftovers",
     "named",
     "recover",
+    "replaced_directory",
     "sha256",
     "sha256_of",
     "this_process",
@@ -79,6 +80,40 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
             os.replace(temporary, path)
         finally:
             temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def replaced_directory(directory: Path) -> Iterator[Path]:
+    """Yields an empty temporary directory that replaces ``directory`` if the block succeeds.
+
+    As with :func:`atomic_path`, missing parents are created; if the block raises, ``directory``
+    stays as it was.
+    """
+    directory = directory.resolve()
+    temporary = directory.with_name(f".{directory.name}.{this_process()}.new")
+    old = directory.with_name(f".{directory.name}.{this_process()}.old")
+    with named(directory, temporary):
+        directory.parent.mkdir(parents=True, exist_ok=True)
+        recover(directory)
+        temporary.mkdir()
+        try:
+            yield temporary
+            _swap(directory, temporary, old)
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _swap(directory: Path, new: Path, old: Path) -> None:
+    # Directories cannot be exchanged portably: between the two renames only `old` exists.
+    if directory.exists():
+        os.replace(directory, old)
+    try:
+        os.replace(new, directory)
+    except BaseException:
+        if old.exists():
+            os.replace(old, directory)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
 
 
 def write_atomically(path: str | os.PathLike[str], text: str) -> None:

@@ -9,6 +9,7 @@ import sys
 import pytest
 import torch
 
+from graphsent import _files
 from graphsent.errors import ModelError
 from graphsent.models import Model, NBoW, load_pretrained
 from graphsent.models.base import storage
@@ -42,12 +43,12 @@ def test_a_killed_process_leaves_the_old_model(directory):
     assert load_pretrained(directory).config["embedding_dim"] == 6
 
 
-@pytest.mark.parametrize("name", ["save_tensors", "_swap"])
-def test_an_interruption_leaves_the_old_model_and_no_traces(directory, monkeypatch, name):
+@pytest.mark.parametrize(("module", "name"), [(storage, "save_tensors"), (_files, "_swap")])
+def test_an_interruption_leaves_the_old_model_and_no_traces(directory, monkeypatch, module, name):
     def interrupt(*_args, **_kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(storage, name, interrupt)
+    monkeypatch.setattr(module, name, interrupt)
     with pytest.raises(KeyboardInterrupt):
         model(6).save_pretrained(directory)
     assert load_pretrained(directory).config["embedding_dim"] == 4

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
@@ -21,7 +20,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 
 import graphsent
-from graphsent._files import named, recover, sha256, this_process, write_json
+from graphsent._files import recover, replaced_directory, sha256, write_json
 from graphsent._tensor_files import save_tensors
 from graphsent.contextual import Encoder, encoder_sha256
 from graphsent.errors import DataError, ModelError
@@ -81,7 +80,7 @@ def write_model(directory: str | os.PathLike[str], model: SavedModel) -> None:
     _check_replaceable(directory)
     config = _config_of(model)
     _check_tensors(model.tensors, f"cannot save {model.name}")
-    with _replaced_directory(directory) as temporary:
+    with replaced_directory(directory) as temporary:
         model.vocab.save(temporary / VOCABULARY_FILE)
         # Tied parameters share memory, which the format does not allow: save copies.
         tensors = {name: value.detach().cpu().clone() for name, value in model.tensors.items()}
@@ -254,33 +253,3 @@ def _check_replaceable(directory: Path) -> None:
         raise ModelError(
             f"cannot save to {directory}: it exists and is not a graphsent model ({error})"
         ) from None
-
-
-@contextmanager
-def _replaced_directory(directory: Path) -> Iterator[Path]:
-    """Yields an empty temporary directory that replaces ``directory`` if the block succeeds."""
-    directory = directory.resolve()
-    temporary = directory.with_name(f".{directory.name}.{this_process()}.new")
-    old = directory.with_name(f".{directory.name}.{this_process()}.old")
-    with named(directory, temporary):
-        directory.parent.mkdir(parents=True, exist_ok=True)
-        recover(directory)
-        temporary.mkdir()
-        try:
-            yield temporary
-            _swap(directory, temporary, old)
-        finally:
-            shutil.rmtree(temporary, ignore_errors=True)
-
-
-def _swap(directory: Path, new: Path, old: Path) -> None:
-    # Directories cannot be exchanged portably: between the two renames only `old` exists.
-    if directory.exists():
-        os.replace(directory, old)
-    try:
-        os.replace(new, directory)
-    except BaseException:
-        if old.exists():
-            os.replace(old, directory)
-        raise
-    shutil.rmtree(old, ignore_errors=True)
