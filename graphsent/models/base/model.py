@@ -239,19 +239,17 @@ class Model(Encodes, EmbedsWords, ABC):
         }
         if half_words:
             state |= {name: state[name].half() for name in WORD_TABLES if name in state}
-        inputs = None if self.inputs is None else self.inputs.to_dict()
-        trees = None if self.tree_source is None else self.tree_source._asdict()
         saved = SavedModel(
-            self.name,
-            self.config,
-            self.vocab,
-            state,
-            self.tokenizer,
-            inputs,
-            trees,
-            encoder,
-            self.card,
-            own_class(type(self)),
+            name=self.name,
+            arguments=self.config,
+            vocab=self.vocab,
+            tensors=state,
+            tokenizer=self.tokenizer,
+            inputs=None if self.inputs is None else self.inputs.to_dict(),
+            trees=None if self.tree_source is None else self.tree_source._asdict(),
+            encoder=encoder,
+            card=self.card,
+            own_class=own_class(type(self)),
         )
         try:
             check_restorable(type(self), saved, f"cannot save {self.name}")

@@ -40,6 +40,15 @@ WORD_TABLES = ("embedding.weight", "embedding.table.weight", "fixed_vectors")
 _FLOATS = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
 _FORMAT = "graphsent model"
 _FORMAT_VERSION = 2  # version 1 had no prefix `encoder.` in the names of encoder parameters
+# Fields of SavedModel -> their keys in the config, in this order; those that are None are omitted.
+_KEYS = {
+    "name": "model",
+    "arguments": "arguments",
+    "own_class": "class",
+    "tokenizer": "tokenizer",
+    "inputs": "inputs",
+    "trees": "trees",
+}
 
 
 class SavedModel(NamedTuple):
@@ -115,7 +124,7 @@ def read_model(directory: str | os.PathLike[str]) -> SavedModel:
             hint = f"; the run's model is in {inside}" if (inside / CONFIG_FILE).is_file() else ""
             raise ModelError(f"{directory} is not a saved model: it has no {name}{hint}")
     config = directory / CONFIG_FILE
-    name, arguments, tokenizer, inputs, trees, own_class, sums = _read_config(config)
+    fields, sums = _read_config(config)
     for file, expected in sums.items():
         of = encoder_sha256 if file == ENCODER_DIRECTORY else sha256
         _check_sum(directory / file, of(directory / file), expected)
@@ -133,9 +142,7 @@ def read_model(directory: str | os.PathLike[str]) -> SavedModel:
         card = (directory / CARD_FILE).read_text(encoding="utf-8")
     except (OSError, ValueError):  # the card is optional
         card = None
-    return SavedModel(
-        name, arguments, vocab, tensors, tokenizer, inputs, trees, card=card, own_class=own_class
-    )
+    return SavedModel(**fields, vocab=vocab, tensors=tensors, card=card)
 
 
 def _check_sum(path: Path, found: str, expected: str) -> None:
@@ -175,24 +182,17 @@ def _config_of(model: SavedModel) -> dict[str, Any]:
                 f"cannot save {model.name}: the argument {name}={value!r} is not a JSON value: "
                 f"{error}"
             ) from None
-    config = {
+    fields = {key: getattr(model, field) for field, key in _KEYS.items()}
+    return {
         "format": _FORMAT,
         "format_version": _FORMAT_VERSION,
         "graphsent_version": graphsent.__version__,
-        "model": model.name,
-        "arguments": model.arguments,
+        **{key: value for key, value in fields.items() if value is not None},
     }
-    optional = {
-        "class": model.own_class,
-        "tokenizer": model.tokenizer,
-        "inputs": model.inputs,
-        "trees": model.trees,
-    }
-    return {**config, **{name: value for name, value in optional.items() if value is not None}}
 
 
-def _read_config(path: Path) -> tuple[Any, ...]:
-    """Name, arguments, tokenizer, inputs, trees, class (each None if absent) and checksums."""
+def _read_config(path: Path) -> tuple[dict[str, Any], dict[str, str]]:
+    """The fields of a :class:`SavedModel` that a config holds, and the checksums of other files."""
     try:
         config = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse_constant)
     except (OSError, ValueError, RecursionError) as error:
@@ -207,22 +207,19 @@ def _read_config(path: Path) -> tuple[Any, ...]:
             f"{path}: format version {version}, but graphsent {graphsent.__version__} reads up to "
             f"{_FORMAT_VERSION}: use version {config.get('graphsent_version')}, which saved it"
         )
-    name, arguments = config.get("model"), config.get("arguments")
-    if not isinstance(name, str) or not isinstance(arguments, dict):
+    if not isinstance(config.get("model"), str) or not isinstance(config.get("arguments"), dict):
         raise ModelError(f"{path}: expected a name as 'model' and an object as 'arguments'")
-    tokenizer, own_class = config.get("tokenizer"), config.get("class")
-    for key, value in (("tokenizer", tokenizer), ("class", own_class)):
-        if not isinstance(value, str | None):
-            raise ModelError(f"{path}: expected a name as {key!r}, got {value!r}")
-    inputs, trees = config.get("inputs"), config.get("trees")
-    for key, value in (("inputs", inputs), ("trees", trees)):
-        if not isinstance(value, dict | None):
-            raise ModelError(f"{path}: expected an object as {key!r}, got {value!r}")
+    for key in ("tokenizer", "class"):
+        if not isinstance(config.get(key), str | None):
+            raise ModelError(f"{path}: expected a name as {key!r}, got {config[key]!r}")
+    for key in ("inputs", "trees"):
+        if not isinstance(config.get(key), dict | None):
+            raise ModelError(f"{path}: expected an object as {key!r}, got {config[key]!r}")
     sums = config.get(_SUMS, {})
     known = isinstance(sums, dict) and all(isinstance(value, str) for value in sums.values())
     if not known or (_SUMS in config and set(sums) - {ENCODER_DIRECTORY} != set(_SUMMED)):
         raise ModelError(f"{path}: expected checksums of {' and '.join(_SUMMED)} in {_SUMS!r}")
-    return name, arguments, tokenizer, inputs, trees, own_class, sums
+    return {field: config.get(key) for field, key in _KEYS.items()}, sums
 
 
 def _refuse_constant(name: str) -> NoReturn:
