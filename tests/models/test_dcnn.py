@@ -6,8 +6,10 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch import Tensor
 
 from graphsent.errors import ModelError
+from graphsent.layers.phrase_convolution import stacked
 from graphsent.models import APDCNN, DCNN, KimCNN, MaxTDNN, NBoW, RecNN, Sentence
 from graphsent.vocabulary import Vocabulary
 
@@ -68,9 +70,13 @@ def test_parameter_counts(model, expected):
     assert total - model.embedding.weight.numel() == expected
 
 
-def traced(model, sentences: list[list[str]]):
+def traced(model, sentences: list[list[str]]) -> list[tuple[Tensor, Tensor]]:
+    """The maps of the first sentence in each layer, (channels, steps), and their positions."""
     batch = model.collate([Sentence(words) for words in sentences])
-    return model.encoder.layers.trace(model.word_vectors(batch.tokens), batch.ranges)
+    layers = model.encoder.layers.trace(model.word_vectors(batch.tokens), batch.ranges)
+    return [
+        (values[: ranges[0, 1]].T, places[: ranges[0, 1]].T) for values, ranges, places in layers
+    ]
 
 
 @pytest.mark.parametrize(
@@ -87,13 +93,10 @@ def test_how_much_each_layer_keeps(k_top, num_layers, num_words, expected):
     """With a long sentence in the batch, on whose length nothing depends."""
     model = DCNN(VOCABULARY, 2, 8, widths=(5,) * num_layers, maps=(2,) * num_layers, k_top=k_top)
     layers = traced(model, [["a"] * num_words, ["b"] * 40])
-    assert [int(layer.lengths[0]) for layer in layers] == expected
-    for layer, kept in zip(layers, expected, strict=True):
-        positions = layer.positions[0]
-        assert (positions[:, :kept] >= 0).all()
-        assert (positions[:, kept:] == -1).all()
-        assert (positions[:, :kept].diff() > 0).all()
-        assert (layer.values[0][:, kept:] == 0).all()
+    for (values, positions), kept in zip(layers, expected, strict=True):
+        assert values.shape[1] == positions.shape[1] == kept
+        assert (positions >= 0).all()
+        assert (positions.diff() > 0).all()
 
 
 def one_map(values: dict[str, float], k: int) -> DCNN:
@@ -112,13 +115,13 @@ def one_map(values: dict[str, float], k: int) -> DCNN:
         ("b c a c b c", 3, [0, 2, 4]),
         ("a a a a", 3, [0, 1, 2]),
         ("c b c a c", 4, [0, 1, 2, 3]),
-        ("c", 2, [0, -1]),
+        ("c", 2, [0]),
     ],
 )
 def test_k_max_keeps_order_and_ties_go_to_the_earlier(words, k, expected):
     model = one_map({"a": 5.0, "b": 7.0, "c": -1.0}, k)
-    (layer,) = traced(model, [words.split(), ["b"] * 9])
-    assert layer.positions[0].tolist() == [expected]
+    ((_, positions),) = traced(model, [words.split(), ["b"] * 9])
+    assert positions.tolist() == [expected]
 
 
 @settings(max_examples=25)
@@ -128,9 +131,9 @@ def test_gradients_flow_only_to_selected_values(words, k):
     batch = model.collate([Sentence(words), Sentence(list("abcabcabc"))])
     rows = model.word_vectors(batch.tokens).detach().requires_grad_()
     model.encoder(rows, batch.ranges)[0].sum().backward()
-    (selected, _) = model.encoder.layers.trace(rows, batch.ranges)[0].positions[:, 0]
+    ((_, selected), *_) = traced(model, [words, list("abcabcabc")])
     has_gradient = rows.grad[:, 0].nonzero().flatten().tolist()
-    assert has_gradient == selected[selected >= 0].tolist()
+    assert has_gradient == selected[0].tolist()
 
 
 @pytest.mark.parametrize("row", range(8))
@@ -141,7 +144,7 @@ def test_rows_meet_only_where_they_are_folded(row):
         model.embedding.weight[:, row] += torch.randn(4)
     after = traced(model, [["a", "b", "c", "a"]])
     for number, (old, new) in enumerate(zip(before, after, strict=True)):
-        changed = (old.values != new.values).any(2)[0]
+        changed = (old[0] != new[0]).any(1)
         num_maps = (2, 3)[number]
         of_row = changed.unflatten(0, (-1, num_maps)).any(1)
         assert of_row.nonzero().flatten().tolist() == [row // 2 ** (number + 1)]
@@ -151,6 +154,7 @@ def test_traced_features_are_those_that_are_classified():
     model = DCNN(VOCABULARY, 2, 8, widths=(3, 2), maps=(2, 3), k_top=2).eval()
     batch = model.collate([Sentence(words) for words in (["a"], ["b", "c"] * 4, [])])
     rows = model.word_vectors(batch.tokens)
-    last = model.encoder.layers.trace(rows, batch.ranges)[-1]
-    torch.testing.assert_close(last.values.flatten(1), model.encoder(rows, batch.ranges))
-    torch.testing.assert_close(model.output(last.values.flatten(1)), model(batch))
+    *_, (values, ranges, _) = model.encoder.layers.trace(rows, batch.ranges)
+    features = stacked(values, ranges, 2).transpose(1, 2).flatten(1)
+    torch.testing.assert_close(features, model.encoder(rows, batch.ranges))
+    torch.testing.assert_close(model.output(features), model(batch))

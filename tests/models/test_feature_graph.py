@@ -38,7 +38,7 @@ def parts(model: DCNN, words: list[str]) -> tuple[Tensor, list, Tensor]:
     """Word vectors with gradients, what the layers selected, and the features."""
     batch = model.collate([Sentence(words)])
     vectors = model.word_vectors(batch.tokens).detach().requires_grad_()
-    layers = model.encoder.layers.trace(vectors, batch.ranges)
+    layers = list(model.encoder.layers.trace(vectors, batch.ranges))
     return vectors, layers, model.encoder(vectors, batch.ranges)
 
 
@@ -52,11 +52,9 @@ def expected_edges(model: DCNN, words: list[str]) -> set[tuple]:
     for number, layer in enumerate(layers, start=1):
         num_maps, width = options["maps"][number - 1], options["widths"][number - 1]
         survivors[number] = set()
-        for channel, positions in enumerate(layer.positions[0].tolist()):
+        for channel, positions in enumerate(layer.positions.T.tolist()):
             row, of_map = divmod(channel, num_maps)
             for rank, p in enumerate(positions):
-                if p < 0:
-                    continue
                 node = (number, of_map, row, rank)
                 survivors[number].add(node)
                 for below in survivors[number - 1]:
@@ -93,7 +91,7 @@ def test_nodes_and_edges_are_those_of_the_definition(name, words):
             return node
         layer, of_map, row, rank = node
         channel = row * model.config["maps"][layer - 1] + of_map
-        return layer, of_map, row, int(layers[layer - 1].positions[0, channel, rank])
+        return layer, of_map, row, int(layers[layer - 1].positions[rank, channel])
 
     expected = {tuple(map(at_position, edge)) for edge in expected_edges(model, words)}
     names = named(graph)

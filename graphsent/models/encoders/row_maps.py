@@ -10,25 +10,26 @@ from torch.nn import functional
 
 from graphsent.errors import ModelError
 from graphsent.layers import BiasActivation, DynamicKMaxPooling, WideConv1d
-from graphsent.layers.phrase_convolution import convolve, keep_largest, stacked
+from graphsent.layers.phrase_convolution import convolve, keep_largest
 from graphsent.models.arguments import check_sizes
 
-__all__ = ["PooledLayer", "RowMaps", "check_layers"]
+__all__ = ["LayerMaps", "RowMaps", "check_layers"]
 
 
-class PooledLayer(NamedTuple):
-    """The values that a layer's pooling selects.
+class LayerMaps(NamedTuple):
+    """The maps of a layer, for several sentences.
 
     Attributes:
-        values: (batch, rows * maps, steps), after bias and non-linearity, zeros beyond the lengths.
-        lengths: (batch,) int64, number of selected steps.
-        positions: (batch, rows * maps, steps) int64, the position of each in the convolution, from
-            0; -1 beyond the lengths.
+        values: (num_steps, rows * maps), after pooling, bias and non-linearity; the concatenated
+            steps of all sentences.
+        ranges: Their ranges, (num_sentences, 2) int64.
+        positions: (num_steps, rows * maps), the position of each value in the sentence's
+            convolution, from 0; None if the layer does not pool.
     """
 
     values: Tensor
-    lengths: Tensor
-    positions: Tensor
+    ranges: Tensor
+    positions: Tensor | None
 
 
 class RowMaps(nn.Module):
@@ -97,28 +98,16 @@ class RowMaps(nn.Module):
         self, rows: Tensor, ranges: Tensor, words: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
         """The last layer's maps and their ranges."""
-        rows = rows if words is None else rows.index_select(0, words)
-        for layer in self._layers(rows, ranges):
+        for layer in self.trace(rows, ranges, words):
             rows, ranges, _ = layer
         return rows, ranges
 
-    def trace(self, rows: Tensor, ranges: Tensor) -> list[PooledLayer]:
-        """The values selected by each layer; all layers must pool."""
-        layers: list[PooledLayer] = []
-        for values, kept, positions in self._layers(rows, ranges):
-            assert positions is not None
-            lengths = kept[:, 1] - kept[:, 0]
-            is_last = len(layers) == len(self.convolutions) - 1
-            longest = int(lengths.max()) if len(lengths) else 0
-            num_steps = self.k_top if is_last else longest
-            columns = (stacked(each, kept, num_steps) for each in (values, positions + 1))
-            padded_values, places = (each.transpose(1, 2) for each in columns)
-            layers.append(PooledLayer(padded_values, lengths, places.long() - 1))
-        return layers
-
-    def _layers(self, x: Tensor, ranges: Tensor) -> Iterator[tuple[Tensor, Tensor, Tensor | None]]:
-        """The maps of each layer, their ranges, and the positions of their steps before pooling."""
+    def trace(
+        self, rows: Tensor, ranges: Tensor, words: Tensor | None = None
+    ) -> Iterator[LayerMaps]:
+        """The maps of each layer; arguments as in :meth:`forward`."""
         num_words = ranges[:, 1] - ranges[:, 0]
+        x = rows if words is None else rows.index_select(0, words)
         x = functional.pad(x, (0, self.added_rows)) if self.added_rows else x
         for layer, convolution in enumerate(self.convolutions):
             x, ranges = convolve(x, ranges, *convolution.filters())
@@ -127,7 +116,7 @@ class RowMaps(nn.Module):
                 k = self.poolings[layer].counts(num_words)
                 x, ranges, positions = keep_largest(x, ranges, k)
             x = self.activations[layer].of_rows(x)
-            yield x, ranges, positions
+            yield LayerMaps(x, ranges, positions)
 
 
 def check_layers(widths: Sequence[int], maps: Sequence[int]) -> None:

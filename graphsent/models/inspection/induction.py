@@ -10,7 +10,7 @@ from torch import Tensor
 
 from graphsent.models.batches.trees import Context
 from graphsent.models.dcnn import DCNN
-from graphsent.models.encoders.row_maps import PooledLayer
+from graphsent.models.encoders.row_maps import LayerMaps
 
 __all__ = ["FeatureEdges", "FeatureNodes", "induce"]
 
@@ -67,27 +67,27 @@ def induce(
     num_words = len(tokens)
     vectors = model.word_vectors(tokens, context)
     ranges = torch.tensor([[0, num_words]], device=tokens.device)
-    layers = model.encoder.layers.trace(vectors, ranges)
-    logits = model.output(layers[-1].values.flatten(1))[0]
+    logits = model.output(model.encoder(vectors, ranges))[0]
     label = int(logits.argmax())
 
     word = np.arange(num_words)
     nothing = np.full(num_words, -1)
     nodes = [FeatureNodes(np.zeros_like(word), nothing, nothing, word, np.full(num_words, np.nan))]
     edges, inputs, first = [], _word_inputs(model, vectors), num_words
-    for number, layer in enumerate(layers):
-        num_maps = model.config["maps"][number]
+    layers, maps = model.encoder.layers, model.config["maps"]
+    traced = zip(layers.convolutions, maps, layers.trace(vectors, ranges), strict=True)
+    for number, (convolution, num_maps, layer) in enumerate(traced, start=1):
         of_layer = _nodes(layer, number, num_maps)
-        weight = _array(model.encoder.layers.convolutions[number].weight)
+        weight = _array(convolution.weight)
         edges.append(_edges(of_layer, first, weight, inputs, model.config["fold"]))
-        shape = (layer.values.shape[1] // num_maps, num_maps, int(layer.lengths[0]))
+        shape = (layer.values.shape[1] // num_maps, num_maps, len(layer.values))
         ids = first + np.arange(len(of_layer.value))
         inputs = _Inputs(of_layer.value.reshape(shape), ids.reshape(shape), shape[0], False)
         nodes.append(of_layer)
         first += len(ids)
     score = np.array([float(logits[label])])
     none = np.array([-1])
-    nodes.append(FeatureNodes(np.array([len(layers) + 1]), none, none, none, score))
+    nodes.append(FeatureNodes(np.array([len(maps) + 1]), none, none, none, score))
     edges.append(_root_edges(_array(model.output.weight[label]), inputs, first))
     return (
         label,
@@ -107,16 +107,14 @@ def _word_inputs(model: DCNN, vectors: Tensor) -> _Inputs:
     return _Inputs(values, nodes, len(rows), True)
 
 
-def _nodes(layer: PooledLayer, number: int, num_maps: int) -> FeatureNodes:
+def _nodes(layer: LayerMaps, number: int, num_maps: int) -> FeatureNodes:
     """The selected values of a layer, by row, map and step."""
-    length = int(layer.lengths[0])
-    positions = layer.positions[0, :, :length].cpu().numpy()
-    channel = np.repeat(np.arange(len(positions)), length)
-    row, of_map = np.divmod(channel, num_maps)
-    values = _array(layer.values[0, :, :length])
-    return FeatureNodes(
-        np.full(len(channel), number + 1), of_map, row, positions.flatten(), values.flatten()
-    )
+    assert layer.positions is not None  # all layers pool
+    num_steps, num_channels = layer.values.shape
+    row, of_map = np.divmod(np.repeat(np.arange(num_channels), num_steps), num_maps)
+    positions = layer.positions.long().cpu().numpy().T.flatten()
+    values = _array(layer.values).T.flatten()
+    return FeatureNodes(np.full(len(row), number), of_map, row, positions, values)
 
 
 def _edges(

@@ -35,10 +35,7 @@ class Table(NamedTuple):
         """
         cells = [self.columns, *(tuple(map(_shown, row)) for row in self.rows)]
         widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-        to_right = [
-            bool(self.rows) and not isinstance(value, str)
-            for value in (self.rows[0] if self.rows else self.columns)
-        ]
+        to_right = [not isinstance(value, str) for value in (self.rows or cells)[0]]
         lines = []
         for row in cells:
             aligned = [
