@@ -9,7 +9,7 @@ from torch import Tensor
 
 from graphsent.layers.phrase_convolution import stacked
 from graphsent.models.arguments import check_sizes
-from graphsent.models.encoders.filters import Filter, FilterEncoder, row_filters
+from graphsent.models.encoders.filters import Filter, FilterEncoder
 from graphsent.models.encoders.row_maps import RowMaps
 from graphsent.models.heads.classification import ConvolutionClassifier
 from graphsent.vocabulary import Vocabulary
@@ -54,7 +54,7 @@ class DCNNEncoder(FilterEncoder):
 
     def first_filters(self) -> list[Filter]:
         """The filters of the first layer, one per map and row."""
-        return row_filters(self.layers.convolutions[0], self.layers.num_rows)
+        return self.layers.first_filters()
 
 
 class DCNN(ConvolutionClassifier):

@@ -11,82 +11,18 @@ from torch import Tensor, nn
 from graphsent._names import check_choice
 from graphsent.errors import ModelError
 from graphsent.graphs.spans import sum_of_rows
-from graphsent.layers import (
-    AttentionPooling,
-    BiasActivation,
-    DynamicKMaxPooling,
-    WideConv1d,
-)
-from graphsent.layers.phrase_convolution import (
-    keep_largest,
-    stacked_largest,
-    sum_windows,
-    word_products,
-)
+from graphsent.layers import AttentionPooling, WideConv1d
+from graphsent.layers.phrase_convolution import stacked_largest, word_products
 from graphsent.models.arguments import check_sizes
-from graphsent.models.encoders.filters import Filter, row_filters
-from graphsent.models.encoders.row_maps import RowMaps, check_layers
+from graphsent.models.encoders.filters import Filter
+from graphsent.models.encoders.full_maps import FullMaps
+from graphsent.models.encoders.row_maps import RowMaps
 
-__all__ = ["FullMaps", "GuidedStack"]
+__all__ = ["GuidedStack"]
 
 _CONVOLUTIONS = ("full", "rowwise")
 _POOLS = ("kmax", "none")
 _READOUTS = ("sum", "kmax")
-
-
-class FullMaps(nn.Module):
-    r"""Layers of wide convolution over all channels, with dynamic k-max pooling between them.
-
-    *Tree-LSTM Guided Attention Pooling of DCNN for Semantic Sentence Modeling* (Chen et al.),
-    equations 2 and 3:
-
-    .. math::
-        c^l_t = \tanh(W_l \, \mathrm{vec}(c^{l-1}_{t:t+m_l-1}) + b_l)
-
-    Args:
-        in_channels: Size of the word vectors.
-        hidden: Number of feature maps of each layer.
-        widths: Filter width :math:`m_l` of each layer.
-        k_top: Minimum number of values that pooling keeps.
-        pool: Whether to pool between layers.
-
-    Shapes:
-        - rows: word vectors, (num_rows, in_channels)
-        - ranges: half-open word range of each phrase, (num_phrases, 2) int64
-        - words: the row of each word, (num_words,) int64; by default one row per word, in order
-        - result: (num_steps, hidden), the steps of all phrases concatenated; and the range of each
-          phrase, (num_phrases, 2) int64
-    """
-
-    def __init__(
-        self, in_channels: int, hidden: int, widths: Sequence[int], k_top: int, *, pool: bool
-    ) -> None:
-        super().__init__()
-        self.convolutions: Any = nn.ModuleList()
-        self.poolings: Any = nn.ModuleList()
-        self.activations: Any = nn.ModuleList()
-        for layer, width in enumerate(widths, start=1):
-            self.convolutions.append(WideConv1d(in_channels, hidden, width))
-            self.activations.append(BiasActivation(hidden))
-            if pool and layer < len(widths):
-                self.poolings.append(DynamicKMaxPooling(k_top, layer, len(widths)))
-            in_channels = hidden
-
-    def forward(
-        self, rows: Tensor, ranges: Tensor, words: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
-        """The last layer's maps and their ranges."""
-        num_words = ranges[:, 1] - ranges[:, 0]
-        x = rows
-        for layer, convolution in enumerate(self.convolutions):
-            products = word_products(convolution, x)
-            x, ranges = sum_windows(products, ranges, convolution.width, None if layer else words)
-            if layer < len(self.poolings):
-                # Monotone activations preserve the order of values: applied after, they cost less.
-                k = self.poolings[layer].counts(num_words)
-                x, ranges, _ = keep_largest(x, ranges, k)
-            x = self.activations[layer].of_rows(x)
-        return x, ranges
 
 
 class GuidedStack(nn.Module):
@@ -96,9 +32,9 @@ class GuidedStack(nn.Module):
         in_channels: Size of the word vectors.
         hidden: Number of channels of the last layer, and size of the guide.
         widths: Filter width of each layer.
-        convolution: ``"full"``, see :class:`FullMaps`; or ``"rowwise"``, see
-            :class:`~graphsent.models.encoders.row_maps.RowMaps`, whose last layer is projected to
-            ``hidden`` channels.
+        convolution: ``"full"``, see :class:`~graphsent.models.encoders.full_maps.FullMaps`; or
+            ``"rowwise"``, see :class:`~graphsent.models.encoders.row_maps.RowMaps`, whose last
+            layer is projected to ``hidden`` channels.
         row_maps: Number of feature maps of each layer with ``"rowwise"``.
         pool: Pooling between layers, ``"kmax"`` or ``"none"``; with ``"none"`` position t of the
             last layer covers the words from t minus the sum of ``width - 1`` to t.
@@ -142,7 +78,6 @@ class GuidedStack(nn.Module):
         self.layers: FullMaps | RowMaps
         self.projection: Any = None
         if convolution == "full":
-            check_layers(widths, [hidden] * len(widths))
             self.layers = FullMaps(in_channels, hidden, widths, k_top, pool=pool == "kmax")
         else:
             if pool == "none":
@@ -156,13 +91,7 @@ class GuidedStack(nn.Module):
 
     def first_filters(self) -> list[Filter]:
         """The filters over word vectors."""
-        convolution = self.layers.convolutions[0]
-        if isinstance(self.layers, RowMaps):
-            return row_filters(convolution, self.layers.num_rows)
-        return [
-            Filter(f"map {number}", each, slice(None))
-            for number, each in enumerate(convolution.weight.detach(), start=1)
-        ]
+        return self.layers.first_filters()
 
     def forward(
         self, rows: Tensor, ranges: Tensor, guide: Tensor | None, words: Tensor | None = None

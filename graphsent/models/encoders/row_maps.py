@@ -2,37 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
 
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
 
-from graphsent.errors import ModelError
-from graphsent.layers import BiasActivation, DynamicKMaxPooling, WideConv1d
-from graphsent.layers.phrase_convolution import convolve, keep_largest
+from graphsent.layers import WideConv1d
+from graphsent.layers.phrase_convolution import convolve
 from graphsent.models.arguments import check_sizes
+from graphsent.models.encoders.filters import Filter, row_filters
+from graphsent.models.encoders.pooled_layers import PooledLayers, check_layers
 
-__all__ = ["LayerMaps", "RowMaps", "check_layers"]
-
-
-class LayerMaps(NamedTuple):
-    """The maps of a layer, for several sentences.
-
-    Attributes:
-        values: (num_steps, rows * maps), after pooling, bias and non-linearity; the concatenated
-            steps of all sentences.
-        ranges: Their ranges, (num_sentences, 2) int64.
-        positions: (num_steps, rows * maps), the position of each value in the sentence's
-            convolution, from 0; None if the layer does not pool.
-    """
-
-    values: Tensor
-    ranges: Tensor
-    positions: Tensor | None
+__all__ = ["RowMaps"]
 
 
-class RowMaps(nn.Module):
+class RowMaps(PooledLayers):
     r"""Layers of wide convolution, folding, dynamic k-max pooling, bias and tanh.
 
     `A Convolutional Neural Network for Modelling Sentences <https://aclanthology.org/P14-1062>`_
@@ -73,58 +57,29 @@ class RowMaps(nn.Module):
         fold: bool = True,
         pool_top: bool = True,
     ) -> None:
-        super().__init__()
         check_layers(widths, maps)
         check_sizes(k_top=k_top)
         halves = 2 ** len(widths) if fold else 1
-        rows = -(-num_rows // halves) * halves
-        self.num_rows = num_rows
-        self.k_top = k_top
-        self.added_rows = rows - num_rows
-        self.convolutions: Any = nn.ModuleList()
-        self.poolings: Any = nn.ModuleList()
-        self.activations: Any = nn.ModuleList()
-        before = 1
-        for layer, (width, num_maps) in enumerate(zip(widths, maps, strict=True), start=1):
-            convolution = WideConv1d(rows * before, rows * num_maps, width, rows=rows, fold=fold)
-            self.convolutions.append(convolution)
-            if pool_top or layer < len(widths):
-                self.poolings.append(DynamicKMaxPooling(k_top, layer, len(widths)))
-            self.activations.append(BiasActivation(convolution.out_channels))
+        padded = rows = -(-num_rows // halves) * halves
+        before, convolutions = 1, []
+        for width, num_maps in zip(widths, maps, strict=True):
+            sizes = rows * before, rows * num_maps, width
+            convolutions.append(WideConv1d(*sizes, rows=rows, fold=fold))
             rows, before = rows // 2 if fold else rows, num_maps
+        super().__init__(convolutions, len(widths) - (not pool_top), k_top)
+        self.num_rows = num_rows
+        self.added_rows = padded - num_rows
+        self.k_top = k_top
         self.num_channels = rows * before
 
-    def forward(
-        self, rows: Tensor, ranges: Tensor, words: Tensor | None = None
+    def first_filters(self) -> list[Filter]:
+        """The filters of the first layer, one per map and row."""
+        return row_filters(self.convolutions[0], self.num_rows)
+
+    def _convolve(
+        self, convolution: WideConv1d, x: Tensor, ranges: Tensor, words: Tensor | None
     ) -> tuple[Tensor, Tensor]:
-        """The last layer's maps and their ranges."""
-        for layer in self.trace(rows, ranges, words):
-            rows, ranges, _ = layer
-        return rows, ranges
-
-    def trace(
-        self, rows: Tensor, ranges: Tensor, words: Tensor | None = None
-    ) -> Iterator[LayerMaps]:
-        """The maps of each layer; arguments as in :meth:`forward`."""
-        num_words = ranges[:, 1] - ranges[:, 0]
-        x = rows if words is None else rows.index_select(0, words)
-        x = functional.pad(x, (0, self.added_rows)) if self.added_rows else x
-        for layer, convolution in enumerate(self.convolutions):
-            x, ranges = convolve(x, ranges, *convolution.filters())
-            positions = None
-            if layer < len(self.poolings):
-                k = self.poolings[layer].counts(num_words)
-                x, ranges, positions = keep_largest(x, ranges, k)
-            x = self.activations[layer].of_rows(x)
-            yield LayerMaps(x, ranges, positions)
-
-
-def check_layers(widths: Sequence[int], maps: Sequence[int]) -> None:
-    """Raises a ModelError unless there is one width and one number of maps per layer."""
-    if not widths or len(widths) != len(maps):
-        raise ModelError(
-            f"expected one width and one number of maps per layer, got widths={list(widths)} and "
-            f"maps={list(maps)}"
-        )
-    for width, num_maps in zip(widths, maps, strict=True):
-        check_sizes(widths=width, maps=num_maps)
+        x = x if words is None else x.index_select(0, words)
+        added = convolution.in_channels - x.shape[1]  # in the first layer
+        x = functional.pad(x, (0, added)) if added else x
+        return convolve(x, ranges, *convolution.filters())

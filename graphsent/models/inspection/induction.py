@@ -10,7 +10,7 @@ from torch import Tensor
 
 from graphsent.models.batches.trees import Context
 from graphsent.models.dcnn import DCNN
-from graphsent.models.encoders.row_maps import LayerMaps
+from graphsent.models.encoders.pooled_layers import LayerMaps
 
 __all__ = ["FeatureEdges", "FeatureNodes", "induce"]
 
