@@ -193,7 +193,7 @@ class APDCNN(TreeClassifier):
             return map_batches(trees, [*map(self._size, trees)], batch_size, model._weights)
 
     def _weights(self, trees: list[Any]) -> list[list[np.ndarray]]:
-        batch = self._batch(self._shaped(trees)).sentences().to(self._device)
+        batch = self._sentences(trees)
         rows, words = self._rows(batch)
         of_stacks = self.encoder.position_weights(batch, rows, words, engine=self.engine)
         return [list(of_tree) for of_tree in zip(*of_stacks, strict=True)]

@@ -126,9 +126,13 @@ class Encodes(RawText, nn.Module):
     def _device(self) -> torch.device:
         return next(self.parameters()).device
 
+    def _sentences(self, trees: list[Any]) -> Any:
+        """The batch of trees with whole sentences as its only units, on the model's device."""
+        return self._batch(self._shaped(trees)).sentences().to(self._device)
+
     def _vectors(self, trees: list[Any]) -> np.ndarray:
         """The vectors of sentences, (num_trees, num_features)."""
-        batch = self._batch(self._shaped(trees)).sentences().to(self._device)
+        batch = self._sentences(trees)
         return self.node_states(batch)[batch.roots].float().cpu().numpy()
 
 

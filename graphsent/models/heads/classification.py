@@ -170,7 +170,7 @@ class Classifier(Model):
         ]
 
     def _scores(self, trees: list[Any]) -> np.ndarray:
-        batch = self._batch(self._shaped(trees)).sentences().to(self._device)
+        batch = self._sentences(trees)
         return self(batch)[batch.roots, 0].float().cpu().numpy()
 
 
