@@ -40,7 +40,6 @@ class EmbedsWords(nn.Module):
 
     name: str
     vocab: Vocabulary
-    _inputs: Inputs | None = None
 
     def __init__(
         self,
@@ -74,7 +73,7 @@ class EmbedsWords(nn.Module):
     @property
     def inputs(self) -> Inputs | None:
         """The word inputs; None for a plain table of word vectors."""
-        return self._inputs
+        return self.embedding.inputs if isinstance(self.embedding, WordInputs) else None
 
     def unknown_words(self, words: Iterable[str]) -> Iterator[str]:
         """The words without a vector of their own; none if all inputs are contextual."""
@@ -97,9 +96,8 @@ class EmbedsWords(nn.Module):
             ModelError: The inputs were already replaced, or their size does not fit.
         """
         if isinstance(self.embedding, WordInputs):
-            raise ModelError(f"this {self.name} has its inputs already: {self._inputs}")
+            raise ModelError(f"this {self.name} has its inputs already: {self.inputs}")
         self.embedding = WordInputs(inputs, self.embedding)
-        self._inputs = inputs
         if encoder is not None:
             self.attach_encoder(encoder)
 

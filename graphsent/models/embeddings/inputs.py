@@ -99,6 +99,7 @@ class WordInputs(nn.Module):
 
     def __init__(self, inputs: Inputs, instead: WordEmbedding) -> None:
         super().__init__()
+        self.inputs = inputs
         self.embedding_dim = instead.embedding_dim
         if not inputs.projected and inputs.dim != self.embedding_dim:
             raise ModelError(
