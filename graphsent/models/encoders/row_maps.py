@@ -60,7 +60,7 @@ class RowMaps(PooledLayers):
         check_layers(widths, maps)
         check_sizes(k_top=k_top)
         halves = 2 ** len(widths) if fold else 1
-        padded = rows = -(-num_rows // halves) * halves
+        rows = -(-num_rows // halves) * halves
         before, convolutions = 1, []
         for width, num_maps in zip(widths, maps, strict=True):
             sizes = rows * before, rows * num_maps, width
@@ -68,7 +68,6 @@ class RowMaps(PooledLayers):
             rows, before = rows // 2 if fold else rows, num_maps
         super().__init__(convolutions, len(widths) - (not pool_top), k_top)
         self.num_rows = num_rows
-        self.added_rows = padded - num_rows
         self.k_top = k_top
         self.num_channels = rows * before
 

@@ -102,7 +102,8 @@ def _array(tensor: Tensor) -> np.ndarray:
 
 def _word_inputs(model: DCNN, vectors: Tensor) -> _Inputs:
     rows = _array(vectors).T
-    values = np.pad(rows, ((0, model.encoder.layers.added_rows), (0, 0)))[:, None]
+    added = model.encoder.layers.convolutions[0].in_channels - len(rows)
+    values = np.pad(rows, ((0, added), (0, 0)))[:, None]
     nodes = np.broadcast_to(np.arange(rows.shape[1]), values.shape)
     return _Inputs(values, nodes, len(rows), True)
 
