@@ -14,7 +14,8 @@ from graphsent.errors import ModelError
 from graphsent.models.arguments import check_limits, check_rates, check_sizes
 from graphsent.models.base.inference import evaluating, map_batches
 from graphsent.models.batches.guided import GuidedBatch, guided_batch
-from graphsent.models.batches.trees import chosen_units, context_of
+from graphsent.models.batches.trees import context_of
+from graphsent.models.batches.units import examples_of
 from graphsent.models.encoders.apdcnn import APDCNNEncoder
 from graphsent.models.encoders.filters import Filter
 from graphsent.models.heads.classification import TreeClassifier, limit_row_norms
@@ -117,8 +118,7 @@ class APDCNN(TreeClassifier):
 
         Arguments and errors as in :meth:`Classifier.collate`.
         """
-        batch = super().collate(trees)
-        return batch.of_units(chosen_units(batch.gold, batch.roots, phrases=self.phrases))
+        return examples_of(super().collate(trees), phrases=self.phrases)
 
     def _batch(self, trees: Sequence[Tree]) -> GuidedBatch:
         return guided_batch(trees, self.vocab, self.context(trees))

@@ -12,7 +12,7 @@ from torchmetrics.regression import MeanSquaredError, PearsonCorrCoef, SpearmanC
 from torchmetrics.utilities.data import dim_zero_cat
 
 from graphsent.errors import DataError
-from graphsent.models.batches.trees import is_labelled
+from graphsent.models.batches.units import is_labelled
 from graphsent.models.heads.scores import scores_of
 
 __all__ = ["ScoreMetrics"]

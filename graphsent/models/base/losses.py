@@ -9,7 +9,7 @@ from torch.nn import functional
 
 from graphsent._names import check_choice
 from graphsent.errors import ModelError
-from graphsent.models.batches.trees import is_labelled
+from graphsent.models.batches.units import is_labelled
 
 __all__ = ["classification_loss", "regression_loss"]
 

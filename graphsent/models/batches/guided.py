@@ -9,7 +9,8 @@ import torch
 
 from graphsent._dgl import dgl
 from graphsent.graphs import LABEL, TOKEN, root_nodes, word_ranges
-from graphsent.models.batches.trees import Context, chosen_units, tree_graph
+from graphsent.models.batches.trees import Context, tree_graph
+from graphsent.models.batches.units import examples_of
 from graphsent.trees import Tree
 from graphsent.vocabulary import Vocabulary
 
@@ -45,7 +46,7 @@ class GuidedBatch(NamedTuple):
 
     def sentences(self) -> GuidedBatch:
         """The batch with the sentences as its only units."""
-        return self.of_units(chosen_units(self.gold, self.roots, phrases=False))
+        return examples_of(self, phrases=False)
 
     def of_units(self, chosen: torch.Tensor) -> GuidedBatch:
         """The batch restricted to some of its units, which must include the sentences.

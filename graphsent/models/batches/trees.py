@@ -28,9 +28,7 @@ __all__ = [
     "Context",
     "SiblingBatch",
     "TreeBatch",
-    "chosen_units",
     "context_of",
-    "is_labelled",
     "tree_batch",
     "tree_batches",
     "tree_graph",
@@ -100,27 +98,6 @@ class SiblingBatch(NamedTuple):
     def unit_states(self, states: torch.Tensor) -> torch.Tensor:
         """The states of the tree nodes among those of the graph's nodes."""
         return states.index_select(0, self.nodes.to(states.device))
-
-
-def is_labelled(gold: torch.Tensor) -> torch.Tensor:
-    """Mask of the labelled units, with a class other than -1 or a score other than NaN."""
-    return ~torch.isnan(gold) if gold.is_floating_point() else gold >= 0
-
-
-def chosen_units(gold: torch.Tensor, roots: torch.Tensor, *, phrases: bool) -> torch.Tensor:
-    """Mask of the units that are examples: the sentences, and optionally labelled phrases.
-
-    Args:
-        gold: (num_units,), see :func:`is_labelled`.
-        roots: (batch_size,) int64, the units of the sentences.
-        phrases: Whether labelled phrases are examples.
-
-    Returns:
-        (num_units,) bool.
-    """
-    chosen = is_labelled(gold) if phrases else torch.zeros_like(gold, dtype=torch.bool)
-    chosen[roots] = True
-    return chosen
 
 
 def tree_graph(

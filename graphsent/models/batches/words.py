@@ -10,7 +10,8 @@ import torch
 
 from graphsent.graphs.flat import joined, word_numbers
 from graphsent.graphs.symbols import label_indices
-from graphsent.models.batches.trees import Context, chosen_units
+from graphsent.models.batches.trees import Context
+from graphsent.models.batches.units import examples_of
 from graphsent.sentences import Sentence
 from graphsent.trees import DependencyTree, Tree
 
@@ -47,7 +48,7 @@ class SequenceBatch(NamedTuple):
 
     def sentences(self) -> SequenceBatch:
         """The batch with the sentences as its only units."""
-        return self.of_units(chosen_units(self.gold, self.roots, phrases=False))
+        return examples_of(self, phrases=False)
 
     def of_units(self, chosen: torch.Tensor) -> SequenceBatch:
         """The batch restricted to some of its units, which must include the sentences.

@@ -18,7 +18,8 @@ from graphsent.models.base.model import Model
 from graphsent.models.base.prediction import Prediction
 from graphsent.models.base.reading import ReadsTrees, ReadsWords
 from graphsent.models.batches.shape import nodes_of_same_span
-from graphsent.models.batches.trees import chosen_units, tree_batches
+from graphsent.models.batches.trees import tree_batches
+from graphsent.models.batches.units import examples_of
 from graphsent.models.batches.words import SequenceBatch
 from graphsent.models.encoders.filters import Filter, FilterEncoder
 from graphsent.models.heads.scores import ScoreOutput, gold_scores, output_layer, score_of
@@ -241,8 +242,7 @@ class SentenceClassifier(ReadsWords, Classifier):
 
         Arguments and errors as in :meth:`Classifier.collate`.
         """
-        batch = super().collate(trees)
-        return batch.of_units(chosen_units(batch.gold, batch.roots, phrases=self.phrases))
+        return examples_of(super().collate(trees), phrases=self.phrases)
 
 
 class ConvolutionClassifier(SentenceClassifier):

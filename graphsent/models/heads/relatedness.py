@@ -18,7 +18,7 @@ from graphsent.models.base.model import Model
 from graphsent.models.base.pair_prediction import PairPrediction
 from graphsent.models.base.reading import ReadsTrees
 from graphsent.models.batches.pairs import PairBatch, gold_of_pairs
-from graphsent.models.batches.trees import is_labelled
+from graphsent.models.batches.units import is_labelled
 from graphsent.models.heads.scores import ScoreOutput, scores_of
 from graphsent.pairs import TreePair
 from graphsent.vocabulary import Vocabulary
