@@ -71,10 +71,8 @@ def correlate(
 def faster_method(x: Tensor, weight: Tensor, groups: int, margin: int) -> str:
     """``"direct"`` or ``"fft"``, whichever is faster in :func:`correlate`.
 
-    On the CPU, in single and double precision, and for at least a million products, transforms are
-    faster for filters of m steps if ``batch * (m - 14) >= 100`` (m = 16 in a batch of 50); with
-    eight or more groups, if ``batch * (m - 22) >= 100`` (m = 24). Everything else is direct; other
-    devices were not measured.
+    Other devices than the CPU, and other dtypes than float32 and float64, were not measured: there
+    it is ``"direct"``.
 
     Args:
         x: (batch, groups * q, time).
