@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from graphsent._names import check_choice
 from graphsent.errors import ModelError
@@ -14,7 +14,7 @@ from graphsent.graphs.spans import sum_of_rows
 from graphsent.layers import AttentionPooling, WideConv1d
 from graphsent.layers.phrase_convolution import stacked_largest, word_products
 from graphsent.models.arguments import check_sizes
-from graphsent.models.encoders.filters import Filter
+from graphsent.models.encoders.filters import Filter, FilterEncoder
 from graphsent.models.encoders.full_maps import FullMaps
 from graphsent.models.encoders.row_maps import RowMaps
 
@@ -25,7 +25,7 @@ _POOLS = ("kmax", "none")
 _READOUTS = ("sum", "kmax")
 
 
-class GuidedStack(nn.Module):
+class GuidedStack(FilterEncoder):
     """Convolutions over a sentence, with the positions of the last layer pooled to one vector.
 
     Args:

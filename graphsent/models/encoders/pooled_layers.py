@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -12,7 +12,7 @@ from graphsent.errors import ModelError
 from graphsent.layers import BiasActivation, DynamicKMaxPooling, WideConv1d
 from graphsent.layers.phrase_convolution import keep_largest
 from graphsent.models.arguments import check_sizes
-from graphsent.models.encoders.filters import Filter
+from graphsent.models.encoders.filters import FilterEncoder
 
 __all__ = ["LayerMaps", "PooledLayers", "check_layers"]
 
@@ -33,7 +33,7 @@ class LayerMaps(NamedTuple):
     positions: Tensor | None
 
 
-class PooledLayers(nn.Module, ABC):
+class PooledLayers(FilterEncoder):
     """Base class of layers of wide convolution, dynamic k-max pooling, bias and tanh.
 
     Args:
@@ -84,10 +84,6 @@ class PooledLayers(nn.Module, ABC):
                 x, ranges, positions = keep_largest(x, ranges, k)
             x = self.activations[layer].of_rows(x)
             yield LayerMaps(x, ranges, positions)
-
-    @abstractmethod
-    def first_filters(self) -> list[Filter]:
-        """The filters over word vectors."""
 
     @abstractmethod
     def _convolve(
