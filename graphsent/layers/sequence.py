@@ -100,7 +100,7 @@ class SequenceEncoder(nn.Module):
         begin, end = ranges.unbind(1)
         filled = torch.nonzero(begin < end).squeeze(1)
         if len(filled) < len(ranges):
-            found = self(feat, ranges[filled], index)
+            found = self.forward(feat, ranges[filled], index)
             return found.new_zeros(len(ranges), self.out_feats).index_copy(0, filled, found)
         _check_rows("ranges", torch.stack((begin, end - 1)), len(feat if index is None else index))
         if index is not None:

@@ -69,6 +69,14 @@ def test_no_sequences():
     ).shape == (0, 6)
 
 
+def test_hooks_run_once_per_call():
+    encoder, doubled = SequenceEncoder(2, 3), SequenceEncoder(2, 3)
+    doubled.load_state_dict(encoder.state_dict())
+    doubled.register_forward_hook(lambda module, inputs, output: 2 * output)
+    feat, ranges = torch.randn(4, 2), torch.tensor([[0, 2], [1, 1], [3, 4]])  # one is empty
+    torch.testing.assert_close(doubled(feat, ranges), 2 * encoder(feat, ranges))
+
+
 def test_reset_parameters_draws_new_values():
     encoder = SequenceEncoder(2, 3)
     before = encoder.cell.weight_hh_l0.detach().clone()
