@@ -38,7 +38,7 @@ class PooledLayers(FilterEncoder):
 
     Args:
         convolutions: The convolution of each layer.
-        num_pooled: Number of layers that pool, from the first.
+        num_pooled: Number of layers that pool: the first ones.
         k_top: Number of values that the last layer keeps if it pools, and the minimum in all
             others.
 
