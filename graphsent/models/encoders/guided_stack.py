@@ -71,7 +71,7 @@ class GuidedStack(FilterEncoder):
         check_choice("convolution", convolution, _CONVOLUTIONS, ModelError)
         check_choice("pool", pool, _POOLS, ModelError)
         check_choice("readout", readout, _READOUTS, ModelError)
-        check_sizes(hidden=hidden, k_top=k_top)
+        check_sizes(hidden=hidden)
         if not temperature > 0:
             raise ModelError(f"temperature: expected a positive number, got {temperature}")
         self.widths = tuple(widths)

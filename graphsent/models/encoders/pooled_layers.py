@@ -42,6 +42,9 @@ class PooledLayers(FilterEncoder):
         k_top: Number of values that the last layer keeps if it pools, and the minimum in all
             others.
 
+    Raises:
+        ModelError: ``k_top`` is not positive.
+
     Shapes:
         - rows: word vectors, (num_rows, in_channels)
         - ranges: half-open word range of each sentence, (num_sentences, 2) int64
@@ -52,6 +55,7 @@ class PooledLayers(FilterEncoder):
 
     def __init__(self, convolutions: Sequence[WideConv1d], num_pooled: int, k_top: int) -> None:
         super().__init__()
+        check_sizes(k_top=k_top)
         self.convolutions: Any = nn.ModuleList(convolutions)
         self.poolings: Any = nn.ModuleList(
             DynamicKMaxPooling(k_top, layer, len(convolutions))

@@ -9,7 +9,6 @@ from torch.nn import functional
 
 from graphsent.layers import WideConv1d
 from graphsent.layers.phrase_convolution import convolve
-from graphsent.models.arguments import check_sizes
 from graphsent.models.encoders.filters import Filter, row_filters
 from graphsent.models.encoders.pooled_layers import PooledLayers, check_layers
 
@@ -58,7 +57,6 @@ class RowMaps(PooledLayers):
         pool_top: bool = True,
     ) -> None:
         check_layers(widths, maps)
-        check_sizes(k_top=k_top)
         halves = 2 ** len(widths) if fold else 1
         rows = -(-num_rows // halves) * halves
         before, convolutions = 1, []
