@@ -13,8 +13,8 @@ from graphsent._names import check_choice
 from graphsent.errors import ModelError
 from graphsent.models.arguments import check_limits, check_rates, check_sizes
 from graphsent.models.base.inference import evaluating, map_batches
+from graphsent.models.batches.context import context_of
 from graphsent.models.batches.guided import GuidedBatch, guided_batch
-from graphsent.models.batches.trees import context_of
 from graphsent.models.batches.units import examples_of
 from graphsent.models.encoders.apdcnn import APDCNNEncoder
 from graphsent.models.encoders.filters import Filter

@@ -15,7 +15,7 @@ from graphsent.errors import ModelError
 from graphsent.layers import WideConv1d
 from graphsent.layers.phrase_convolution import stacked_largest, sum_windows, word_products
 from graphsent.models.arguments import check_limits, check_sizes
-from graphsent.models.batches.trees import Context
+from graphsent.models.batches.context import Context
 from graphsent.models.embeddings.inputs import Inputs
 from graphsent.models.encoders.filters import Filter, FilterEncoder
 from graphsent.models.heads.classification import ConvolutionClassifier, limit_row_norms

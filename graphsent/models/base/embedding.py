@@ -13,7 +13,7 @@ from torch import nn
 from graphsent.contextual import Encoder, WordSpan
 from graphsent.errors import ModelError
 from graphsent.models.arguments import check_rates, check_sizes
-from graphsent.models.batches.trees import Context
+from graphsent.models.batches.context import Context
 from graphsent.models.embeddings.contextual import ContextualFeatures
 from graphsent.models.embeddings.inputs import Inputs, WordInputs
 from graphsent.models.embeddings.table import WordEmbedding

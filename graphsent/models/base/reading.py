@@ -10,9 +10,10 @@ import torch
 from graphsent._names import check_choice
 from graphsent.errors import ModelError
 from graphsent.models.base.model import Model
+from graphsent.models.batches.context import Context
 from graphsent.models.batches.forms import as_sentences, as_trees
 from graphsent.models.batches.pairs import as_pairs
-from graphsent.models.batches.trees import Context, tree_batch
+from graphsent.models.batches.trees import tree_batch
 from graphsent.models.batches.words import SequenceBatch, sequence_batch
 from graphsent.models.encoders.tree import TreeEncoder
 from graphsent.pairs import TreePair

@@ -9,7 +9,8 @@ import torch
 
 from graphsent._dgl import dgl
 from graphsent.graphs import LABEL, TOKEN, root_nodes, word_ranges
-from graphsent.models.batches.trees import Context, tree_graph
+from graphsent.models.batches.context import Context
+from graphsent.models.batches.trees import tree_graph
 from graphsent.models.batches.units import examples_of
 from graphsent.trees import Tree
 from graphsent.vocabulary import Vocabulary

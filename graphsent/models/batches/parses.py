@@ -11,7 +11,8 @@ import torch
 
 from graphsent._dgl import dgl
 from graphsent.errors import ModelError
-from graphsent.models.batches.trees import Context, tree_graph
+from graphsent.models.batches.context import Context
+from graphsent.models.batches.trees import tree_graph
 from graphsent.trees import ParseList, Tree, bracket_counts
 from graphsent.trees.structure import concatenated
 from graphsent.vocabulary import Vocabulary

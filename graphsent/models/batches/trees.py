@@ -8,9 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from graphsent._derived import notes_of
 from graphsent._dgl import dgl
-from graphsent.contextual import Pieces
 from graphsent.graphs import (
     BOTTOM_UP,
     LABEL,
@@ -20,25 +18,18 @@ from graphsent.graphs import (
     root_nodes,
 )
 from graphsent.graphs.table import TreeTable
+from graphsent.models.batches.context import Context, set_context
 from graphsent.propagation.schedule.schedule import schedule_of, to_device
 from graphsent.trees import DependencyTree, Tree
 from graphsent.vocabulary import Vocabulary
 
 __all__ = [
-    "Context",
     "SiblingBatch",
     "TreeBatch",
-    "context_of",
     "tree_batch",
     "tree_batches",
     "tree_graph",
 ]
-
-_CONTEXT = "context of words"
-
-# The context of the words in a batch: their features, (num_words, dim) float32, if the encoder is
-# frozen; otherwise the pieces that it reads.
-Context = torch.Tensor | Pieces
 
 
 class TreeBatch(NamedTuple):
@@ -115,13 +106,13 @@ def tree_graph(
         vocab: The vocabulary.
         direction: Direction of the edges.
         both_ways: Whether there will also be a pass against the edges.
-        context: Context of the words in order, see :func:`context_of`.
+        context: Context of the words in order.
     """
     of_words = bool(trees) and isinstance(trees[0], DependencyTree)
     build: Callable[..., dgl.DGLGraph] = dependency_batch if of_words else constituency_batch
     graph = _with_schedule(build(trees, direction, vocab), both_ways)
     if context is not None:
-        notes_of(graph).facts[_CONTEXT] = context
+        set_context(graph, context)
     return graph
 
 
@@ -130,11 +121,6 @@ def _with_schedule(graph: dgl.DGLGraph, both_ways: bool) -> dgl.DGLGraph:
     if both_ways:
         schedule_of(graph, turn_edges=True)
     return graph
-
-
-def context_of(graph: dgl.DGLGraph) -> Context | None:
-    """The context of the words in a graph of :func:`tree_graph`, in the order of the sentences."""
-    return notes_of(graph).facts.get(_CONTEXT)
 
 
 def tree_batch(

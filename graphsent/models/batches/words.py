@@ -10,7 +10,7 @@ import torch
 
 from graphsent.graphs.flat import joined, word_numbers
 from graphsent.graphs.symbols import label_indices
-from graphsent.models.batches.trees import Context
+from graphsent.models.batches.context import Context
 from graphsent.models.batches.units import examples_of
 from graphsent.sentences import Sentence
 from graphsent.trees import DependencyTree, Tree

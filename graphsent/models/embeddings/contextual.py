@@ -21,7 +21,7 @@ from graphsent.contextual import (
 from graphsent.errors import ModelError
 from graphsent.layers import Dropout
 from graphsent.models.arguments import check_sizes, check_types
-from graphsent.models.batches.trees import Context
+from graphsent.models.batches.context import Context
 
 __all__ = ["Contextual", "ContextualFeatures"]
 

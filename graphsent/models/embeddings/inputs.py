@@ -17,7 +17,7 @@ from graphsent.errors import ModelError
 from graphsent.graphs import TOKEN, word_ranges
 from graphsent.layers import Linear
 from graphsent.models.arguments import check_sizes, check_types
-from graphsent.models.batches.trees import Context, context_of
+from graphsent.models.batches.context import Context, context_of
 from graphsent.models.embeddings.contextual import Contextual, ContextualFeatures
 from graphsent.models.embeddings.table import WordEmbedding
 from graphsent.propagation.feats import IndexedFeat

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from graphsent.models.batches.trees import Context
+from graphsent.models.batches.context import Context
 from graphsent.models.dcnn import DCNN
 from graphsent.models.encoders.pooled_layers import LayerMaps
 
