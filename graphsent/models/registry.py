@@ -55,14 +55,7 @@ def model_class(name: str) -> type[Model]:
         raise ModelError(f"the model {name}: the class has no {' and no '.join(lacking)}")
     if not isinstance(getattr(cls, "name", None), str):
         raise ModelError(f"the model {name}: expected a name in the class, such as name = 'mine'")
-    for each in ("training_defaults", "task_defaults", "task_option_defaults"):
-        found = getattr(cls, each)
-        values = found.values() if each != "training_defaults" and _is_mapping(found) else ()
-        if not all(map(_is_mapping, (found, *values))):
-            of_what = "options" if each == "training_defaults" else "tasks and their options"
-            raise ModelError(
-                f"the model {name}: expected {each} to be a dictionary of {of_what}, got {found!r}"
-            )
+    _check_defaults(name, cls)
     first = next(iter(inspect.signature(cls).parameters), "nothing")
     if first != "vocab":
         raise ModelError(
@@ -77,8 +70,17 @@ def _registered(name: str) -> type[Model]:
     return pkgutil.resolve_name(MODELS[name])
 
 
-def _is_mapping(value: Any) -> bool:
-    return isinstance(value, Mapping)
+def _check_defaults(name: str, cls: type[Model]) -> None:
+    """Raises a ModelError unless the tables of defaults of a custom model are dictionaries."""
+    by_task = {"training_defaults": False, "task_defaults": True, "task_option_defaults": True}
+    for each, nested in by_task.items():
+        found = getattr(cls, each)
+        tables = [found, *found.values()] if nested and isinstance(found, Mapping) else [found]
+        if not all(isinstance(table, Mapping) for table in tables):
+            of_what = "tasks and their options" if nested else "options"
+            raise ModelError(
+                f"the model {name}: expected {each} to be a dictionary of {of_what}, got {found!r}"
+            )
 
 
 def _is_model(value: Any) -> bool:
