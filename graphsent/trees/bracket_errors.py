@@ -1,4 +1,4 @@
-"""Finds and locates errors in bracketed text."""
+"""Finds errors in bracketed text."""
 
 from __future__ import annotations
 
@@ -19,19 +19,11 @@ from graphsent.trees.errors import (
 _SHOWN = 30  # characters of a line in a message
 
 
-def error_at(
-    error: type[TreeError], message: str, items: Items, offset: int, source: str
-) -> TreeError:
-    """An error with its line and column."""
-    return error(message, source, *items.place(offset))
-
-
-def check_items(items: Items, source: str, allow_empty: bool) -> None:
+def check_items(items: Items, *, allow_empty: bool) -> None:
     """Raises the error of the first item that may not follow the items before it.
 
     Args:
         items: The items of the whole text.
-        source: Name of the text in messages.
         allow_empty: Whether ``()`` and ``(atom)`` are allowed.
 
     Raises:
@@ -56,19 +48,19 @@ def check_items(items: Items, source: str, allow_empty: bool) -> None:
         # min() keeps the first in the list of several faults at the same item.
         item, error = min(found, key=lambda fault: fault[0])
         item, message = _describe(error, items, item)
-        raise error_at(error, message, items, int(items.offsets[item]), source)
+        raise items.error(error, message, int(items.offsets[item]))
     if items.final_level:
-        _raise_unclosed(items, source)
+        raise _unclosed(items)
 
 
-def _raise_unclosed(items: Items, source: str) -> None:
+def _unclosed(items: Items) -> TreeError:
     outermost = int(np.flatnonzero((items.level == 0) & (items.kinds == OPEN))[-1])
-    last_line, _ = items.place(len(items.data.rstrip()))
+    last_line = items.line_of(len(items.data.rstrip()))
     message = (
         f"the bracket {_excerpt(items, outermost)} is not closed: expected "
         f"{items.final_level} more ')' before the end of the text in line {last_line}"
     )
-    raise error_at(UnclosedTree, message, items, int(items.offsets[outermost]), source)
+    return items.error(UnclosedTree, message, int(items.offsets[outermost]))
 
 
 def _describe(error: type[TreeError], items: Items, item: int) -> tuple[int, str]:

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from graphsent.trees.bracket_errors import error_at
 from graphsent.trees.brackets import ParsedText, parse
 from graphsent.trees.errors import (
     TextOutsideTree,
@@ -146,7 +145,7 @@ def _labelled_trees(
     )
     parsed = parse(trees_alone, source, empty_nodes, True, first_line)
     trees: list[Tree | None] = [None] * len(lines)
-    for tree, line_index in zip(trees_of(parsed), _one_tree_a_line(parsed, source), strict=True):
+    for tree, line_index in zip(trees_of(parsed), _one_tree_a_line(parsed), strict=True):
         trees[line_index] = tree
     yield from zip(labels, trees, strict=True)
 
@@ -174,7 +173,7 @@ def _whole_trees(pieces: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]
         yield first_line, "".join(pending)
 
 
-def _one_tree_a_line(parsed: ParsedText, source: str) -> list[int]:
+def _one_tree_a_line(parsed: ParsedText) -> list[int]:
     """The index of the line of each tree."""
     items = parsed.items
     line_ends = np.flatnonzero(np.frombuffer(items.data, np.uint8) == ord("\n"))
@@ -182,8 +181,8 @@ def _one_tree_a_line(parsed: ParsedText, source: str) -> list[int]:
     last_line = np.searchsorted(line_ends, parsed.last)
     for tree in np.flatnonzero(first_line != last_line):
         message = "the tree does not end in its line: expected 'label<TAB>tree'"
-        raise error_at(UnclosedTree, message, items, int(parsed.first[tree]), source)
+        raise items.error(UnclosedTree, message, int(parsed.first[tree]))
     for tree in np.flatnonzero(first_line[1:] == first_line[:-1]) + 1:
         message = "a second tree in the line: expected 'label<TAB>tree'"
-        raise error_at(WrongTreeCount, message, items, int(parsed.first[tree]), source)
+        raise items.error(WrongTreeCount, message, int(parsed.first[tree]))
     return first_line.tolist()

@@ -6,6 +6,8 @@ from functools import cached_property
 
 import numpy as np
 
+from graphsent.trees.errors import TreeError
+
 ATOM, OPEN, CLOSE, BLANK = range(4)
 
 # Exactly the whitespace of bytes.split(); other Unicode whitespace stays in atoms.
@@ -20,22 +22,27 @@ _BRACKETS_TO_BLANKS = bytes.maketrans(b"()", b"  ")
 class Items:
     """The brackets and atoms of a text.
 
+    Args:
+        text: The text.
+        source: Its name in messages.
+        first_line: Number of its first line in its file.
+
     Attributes:
         data: The text in UTF-8.
         kinds: ``OPEN``, ``CLOSE`` or ``ATOM`` per item, int8.
         offsets: Byte at which each item starts, int64.
         level: Number of brackets open before each item, int64.
         final_level: Number of brackets open at the end of the text.
-        first_line: Number of the text's first line in its file.
     """
 
-    def __init__(self, data: bytes, first_line: int = 1) -> None:
+    def __init__(self, text: str, source: str, first_line: int) -> None:
+        data = text.encode("utf-8", "surrogatepass")
         kinds = _KIND_OF_BYTE[np.frombuffer(data, np.uint8)]
         is_atom = kinds == ATOM
         inside_atom = np.zeros(len(kinds), bool)
         inside_atom[1:] = is_atom[1:] & is_atom[:-1]
         self.data = data
-        self.first_line = first_line
+        self._source, self._first_line = source, first_line
         self.offsets = np.flatnonzero((kinds != BLANK) & ~inside_atom)
         self.kinds = kinds[self.offsets]
         step = (self.kinds == OPEN).astype(np.int64) - (self.kinds == CLOSE)
@@ -62,13 +69,12 @@ class Items:
             return "(" if self.kinds[item] == OPEN else ")"
         return self.atoms[int(np.count_nonzero(self.kinds[:item] == ATOM))]
 
-    def place(self, offset: int) -> tuple[int, int]:
-        """Line and column of a byte in the file, both from 1; the column counts characters."""
+    def line_of(self, offset: int) -> int:
+        """The line of a byte in the file, from 1."""
+        return self.data.count(b"\n", 0, offset) + self._first_line
+
+    def error(self, error: type[TreeError], message: str, offset: int) -> TreeError:
+        """An error at a byte; its column counts characters."""
         line_start = self.data.rfind(b"\n", 0, offset) + 1
         before = self.data[line_start:offset].decode("utf-8", "surrogatepass")
-        return self.data.count(b"\n", 0, offset) + self.first_line, len(before) + 1
-
-
-def cut(text: str, first_line: int = 1) -> Items:
-    """The items of a text."""
-    return Items(text.encode("utf-8", "surrogatepass"), first_line)
+        return error(message, self._source, self.line_of(offset), len(before) + 1)

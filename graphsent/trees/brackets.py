@@ -14,8 +14,8 @@ import numpy as np
 from graphsent._names import check_choice
 from graphsent.errors import DataError
 from graphsent.trees import structure
-from graphsent.trees.bracket_errors import check_items, error_at
-from graphsent.trees.bracket_items import ATOM, OPEN, Items, cut
+from graphsent.trees.bracket_errors import check_items
+from graphsent.trees.bracket_items import ATOM, OPEN, Items
 from graphsent.trees.errors import EmptyNode, MissingLabel, WrongTreeCount
 
 EMPTY_NODES = ("error", "drop", "token")
@@ -57,18 +57,18 @@ def parse(
 ) -> ParsedText:
     """All trees of a text; see ``parse_trees`` in :mod:`graphsent.trees.bracket_files`."""
     check_choice("empty_nodes", empty_nodes, EMPTY_NODES, DataError)
-    items = cut(text, first_line)
-    check_items(items, source, allow_empty=empty_nodes != "error")
+    items = Items(text, source, first_line)
+    check_items(items, allow_empty=empty_nodes != "error")
 
     nodes = _nodes(items, lone_atom_is_token=empty_nodes == "token")
     first = nodes.offset[nodes.parent < 0]
     closes_tree = (items.level == 1) & (np.append(items.level[1:], 0) == 0)
     last = items.offsets[closes_tree]
     if empty_nodes != "error":
-        nodes = _drop_empty(nodes, items, source)
+        nodes = _drop_empty(nodes, items)
     nodes = _take_off_outer_brackets(nodes)
     if require_labels:
-        _check_labels(nodes, items, source)
+        _check_labels(nodes, items)
     return ParsedText(_fields(nodes, items.atoms), items, first, last)
 
 
@@ -78,13 +78,12 @@ def parse_one(text: str, empty_nodes: str, require_labels: bool) -> TreeFields:
     Raises:
         TreeError: The text is malformed, or holds no tree or several.
     """
-    source = "<string>"
-    parsed = parse(text, source, empty_nodes, require_labels)
+    parsed = parse(text, "<string>", empty_nodes, require_labels)
     if len(parsed.trees) == 1:
         return parsed.trees[0]
     offset = int(parsed.first[1]) if parsed.trees else 0
     message = f"expected one tree, found {len(parsed.trees)}"
-    raise error_at(WrongTreeCount, message, parsed.items, offset, source)
+    raise parsed.items.error(WrongTreeCount, message, offset)
 
 
 def _nodes(items: Items, lone_atom_is_token: bool) -> _Nodes:
@@ -105,15 +104,13 @@ def _nodes(items: Items, lone_atom_is_token: bool) -> _Nodes:
     return _Nodes(parent, label, token, items.offsets[rows])
 
 
-def _drop_empty(nodes: _Nodes, items: Items, source: str) -> _Nodes:
+def _drop_empty(nodes: _Nodes, items: Items) -> _Nodes:
     """Drops nodes without a token in their subtree."""
     keep = structure.has_words(nodes.parent, nodes.token >= 0)
     empty_roots = np.flatnonzero((nodes.parent < 0) & ~keep)
     if empty_roots.size:
         offset = int(nodes.offset[empty_roots[0]])
-        raise error_at(
-            EmptyNode, "the tree has no token: expected at least one", items, offset, source
-        )
+        raise items.error(EmptyNode, "the tree has no token: expected at least one", offset)
     return nodes if keep.all() else nodes.keep(keep)
 
 
@@ -123,14 +120,14 @@ def _take_off_outer_brackets(nodes: _Nodes) -> _Nodes:
     return nodes.keep(~outer) if outer.any() else nodes
 
 
-def _check_labels(nodes: _Nodes, items: Items, source: str) -> None:
+def _check_labels(nodes: _Nodes, items: Items) -> None:
     unlabelled = np.flatnonzero((nodes.label < 0) & (nodes.token < 0))
     if unlabelled.size:
         message = (
             "the node has no label: expected one after '(' "
             "(only an outer bracket around a single node may lack it)"
         )
-        raise error_at(MissingLabel, message, items, int(nodes.offset[unlabelled[0]]), source)
+        raise items.error(MissingLabel, message, int(nodes.offset[unlabelled[0]]))
 
 
 def _fields(nodes: _Nodes, atoms: list[str]) -> list[TreeFields]:
