@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -162,13 +162,11 @@ class DependencyTree(Unchanging):
 
     def replace(self, **arguments: Any) -> DependencyTree:
         """A copy of the tree with some constructor arguments replaced."""
-        return DependencyTree(
-            **{"words": self.words, "heads": self.heads, **self._optional(), **arguments}
-        )
+        return DependencyTree(**{**self._arguments(), **arguments})
 
-    def _optional(self) -> dict[str, Any]:
-        """The optional arguments of the constructor."""
-        return {name: getattr(self, name) for name in (*_COLUMNS, "metadata", "other_lines")}
+    def _arguments(self) -> dict[str, Any]:
+        names = ("words", "heads", *_COLUMNS, "metadata", "other_lines")
+        return {name: getattr(self, name) for name in names}
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"a DependencyTree is immutable: cannot set {name!r}")
@@ -186,16 +184,12 @@ class DependencyTree(Unchanging):
         return hash(self._key())
 
     def __reduce__(self) -> tuple:
-        return _rebuild, (self.words, self.heads, self._optional())
+        return partial(DependencyTree, **self._arguments()), ()
 
     def __repr__(self) -> str:
         shown = " ".join(self.words[:_REPR_WORDS])
         more = " ..." if len(self.words) > _REPR_WORDS else ""
         return f"DependencyTree({shown + more!r}, num_nodes={self.num_nodes})"
-
-
-def _rebuild(words: tuple[str, ...], heads: np.ndarray, optional: dict) -> DependencyTree:
-    return DependencyTree(words, heads, **optional)
 
 
 class Fault(NamedTuple):
