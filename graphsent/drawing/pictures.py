@@ -33,7 +33,6 @@ __all__ = [
     "WORD_GAP",
     "finish",
     "import_canvas",
-    "render",
     "shade",
     "word_box",
     "word_places",
@@ -84,27 +83,10 @@ def finish(
             positive.
         ImportError: matplotlib is not installed.
     """
-
-    def compose_scene(text_width: TextWidth) -> Scene:
-        return _scene(*compose(text_width), title, notes, text_width)
-
-    return render(compose_scene, ax, path, dpi)
-
-
-def render(
-    compose: Callable[[TextWidth], Scene],
-    ax: Axes | None,
-    path: str | os.PathLike[str] | None,
-    dpi: float,
-) -> Figure:
-    """Renders the scene returned by ``compose``, and writes the figure to ``path`` if given.
-
-    Raises:
-        DataError, ImportError: As for :func:`finish`.
-    """
     file_format = None if path is None else _file_format(path)
     canvas = import_canvas()
-    figure = canvas.render(compose(canvas.text_width), ax, dpi)
+    scene = _scene(*compose(canvas.text_width), title, notes, canvas.text_width)
+    figure = canvas.render(scene, ax, dpi)
     if path is not None:
         canvas.save(figure, path, file_format)
     return figure

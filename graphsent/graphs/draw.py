@@ -11,14 +11,14 @@ import torch
 
 from graphsent._dgl import dgl
 from graphsent.drawing.palette import class_colors
-from graphsent.drawing.pictures import render
-from graphsent.drawing.scene import Scene, TextWidth
+from graphsent.drawing.pictures import Parts, finish
+from graphsent.drawing.scene import TextWidth
 from graphsent.errors import DataError
 from graphsent.graphs.constituency import constituency_graph
 from graphsent.graphs.convert import select, to_networkx
 from graphsent.graphs.dependency import dependency_graph
 from graphsent.graphs.spans import word_ranges
-from graphsent.graphs.tree_scene import build_scene
+from graphsent.graphs.tree_scene import tree_parts
 from graphsent.trees import DependencyTree, as_tree
 
 if TYPE_CHECKING:
@@ -97,33 +97,30 @@ def draw_tree(
         TreeError: The tree is malformed.
         ImportError: matplotlib is not installed.
     """
+    digraph = _digraph(tree, direction, words, vocab, index)
+    if labels is not None:
+        _set_labels(digraph, _own_part(labels, tree, index, "nodes"))
+    if gold is not None:
+        _set_gold(digraph, _own_part(gold, tree, index, "nodes"))
+    if probabilities is not None:
+        _set_probabilities(digraph, _own_part(probabilities, tree, index, "nodes"))
+    if edge_weights is not None:
+        _set_weights(digraph, _own_part(edge_weights, tree, index, "edges"))
+    shown = [data["label"] for _, data in digraph.nodes(data=True)]
+    colors = class_colors(classes, shown, ordered_classes=ordered_classes)
 
-    def own(values: Any, what: str) -> list[Any]:
-        return _own_part(values, tree, index, what)
-
-    def compose(text_width: TextWidth) -> Scene:
-        digraph = _digraph(tree, direction, words, vocab, index)
-        if labels is not None:
-            _set_labels(digraph, own(labels, "nodes"))
-        if gold is not None:
-            _set_gold(digraph, own(gold, "nodes"))
-        if probabilities is not None:
-            _set_probabilities(digraph, own(probabilities, "nodes"))
-        if edge_weights is not None:
-            _set_weights(digraph, own(edge_weights, "edges"))
-        shown = [data["label"] for _, data in digraph.nodes(data=True)]
-        return build_scene(
+    def compose(text_width: TextWidth) -> Parts:
+        return tree_parts(
             digraph,
-            class_colors(classes, shown, ordered_classes=ordered_classes),
+            colors,
             text_width,
             arrows=isinstance(tree, dgl.DGLGraph) or direction is not None,
             show_weights=show_weights,
             legend=legend,
-            title=title,
-            notes=_notes(digraph, weight_name) if legend else (),
         )
 
-    return render(compose, ax, path, dpi)
+    notes = _notes(digraph, weight_name) if legend else ()
+    return finish(compose, title, ax, path, dpi, notes)
 
 
 def _digraph(

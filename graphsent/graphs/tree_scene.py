@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from graphsent.drawing.palette import ClassColor
+from graphsent.drawing.pictures import Parts
 from graphsent.drawing.scene import (
     BOX_HEIGHT,
     BOX_PADDING,
@@ -15,17 +16,14 @@ from graphsent.drawing.scene import (
     INK,
     LABEL_SIZE,
     LEGEND_SIZE,
-    MARGIN,
     PALE,
     PLAIN_EDGE,
     PLAIN_FILL,
-    TITLE_SIZE,
     WEIGHT_SIZE,
     WORD_SIZE,
     Box,
     Caption,
     Line,
-    Scene,
     TextWidth,
 )
 from graphsent.graphs import fields
@@ -36,13 +34,14 @@ if TYPE_CHECKING:
 
 SIBLING_INK = "#6a3d9a"
 _DOT = 6.0
+_TO_LEGEND = 32.0  # from the line of words
 _MOST_NAMED = 9  # with more classes, the legend names only those in the picture
 _WRONG_FRAME = 2.0
 _THIN, _THICK = 0.6, 4.5  # widths of the lines with the smallest and the largest weight
 _WEIGHT_PLACE = 0.3  # position of the number, as a fraction of the way from child to parent
 
 
-def build_scene(
+def tree_parts(
     digraph: networkx.DiGraph,
     colors: Sequence[ClassColor],
     text_width: TextWidth,
@@ -50,64 +49,49 @@ def build_scene(
     arrows: bool,
     show_weights: bool,
     legend: bool,
-    title: str | None,
-    notes: Sequence[str] = (),
-) -> Scene:
+) -> Parts:
     """Composes the picture of a tree in the format of ``to_networkx``.
 
     Edges may have the attribute ``weight``; nodes ``probability``, and ``gold`` where it differs
-    from their label. ``notes`` are lines below the legend.
+    from their label.
     """
     keys: list[Box] = []
     names: list[Caption] = []
     legend_width = 0.0
     if legend and colors:
         keys, names, legend_width = _legend(_explained(digraph, colors), colors, text_width)
-    boxes, layout = _place(digraph, colors, text_width, legend_width)
-    words = _words(digraph)
+    nodes = [data for _, data in digraph.nodes(data=True)]
+    with_word = (data for data in nodes if data["position"] is not None)
+    words = [data["word"] for data in sorted(with_word, key=lambda data: data["position"])]
     is_token = _on_word_line(digraph)
-    captions = [
-        Caption(x, layout.word_y, words[position], WORD_SIZE)
-        for position, x in enumerate(layout.word_x.tolist())
-        if not is_token.any()
+    boxes = [
+        _token_box(data["word"], text_width) if token else _node_box(data, colors, text_width)
+        for token, data in zip(is_token.tolist(), nodes, strict=True)
     ]
-    lines = [] if is_token.any() else _leaders(digraph, boxes, layout)
-    edges, numbers = _edges(digraph, boxes, arrows, show_weights)
-    lines += edges
-    captions += numbers
-
-    left, right = 0.0, layout.width
-    bottom, top = layout.word_y - 0.75 * WORD_SIZE, BOX_HEIGHT / 2
-    if keys:
-        bottom -= 24
-        shift = (layout.width - legend_width) / 2
-        boxes += [key._replace(x=key.x + shift, y=bottom) for key in keys]
-        captions += [name._replace(x=name.x + shift, y=bottom) for name in names]
-        bottom -= BOX_HEIGHT / 2
-        left, right = min(left, shift), max(right, shift + legend_width)
-    for note in notes:
-        bottom -= 1.6 * LEGEND_SIZE
-        captions.append(Caption(layout.width / 2, bottom, note, LEGEND_SIZE, GREY))
-        bottom -= 0.3 * LEGEND_SIZE
-        excess = max(0.0, text_width(note, LEGEND_SIZE) - (right - left)) / 2
-        left, right = left - excess, right + excess
-    if title:
-        top += 15
-        captions.append(Caption(layout.width / 2, top, title, TITLE_SIZE, bold=True))
-        top += 0.75 * TITLE_SIZE
-        excess = max(0.0, 1.08 * text_width(title, TITLE_SIZE) - (right - left)) / 2
-        left, right = left - excess, right + excess
-    return Scene(
-        boxes, lines, captions, left - MARGIN, right + MARGIN, bottom - MARGIN, top + MARGIN
+    layout = tree_layout(
+        parents=_or_minus_one([data["parent"] for data in nodes]),
+        depths=np.array([data["depth"] for data in nodes]),
+        positions=_or_minus_one([data["position"] for data in nodes]),
+        spans=np.array([data["span"] for data in nodes]),
+        box_widths=np.array([box.width for box in boxes]),
+        word_widths=np.array([text_width(word, WORD_SIZE) for word in words]),
+        on_word_line=is_token,
+        least_width=legend_width,
     )
-
-
-def _words(digraph: networkx.DiGraph) -> dict[int, str]:
-    return {
-        data["position"]: data["word"]
-        for _, data in digraph.nodes(data=True)
-        if data["position"] is not None
-    }
+    places = zip(boxes, layout.x.tolist(), layout.y.tolist(), strict=True)
+    boxes = [box._replace(x=x, y=y) for box, x, y in places]
+    lines, captions = _edges(digraph, boxes, arrows, show_weights)
+    if not is_token.any():
+        lines = _leaders(digraph, boxes, layout) + lines
+        captions += [
+            Caption(x, layout.word_y, word, WORD_SIZE)
+            for x, word in zip(layout.word_x.tolist(), words, strict=True)
+        ]
+    shift = (layout.width - legend_width) / 2
+    y = layout.word_y - _TO_LEGEND
+    boxes += [key._replace(x=key.x + shift, y=y) for key in keys]
+    captions += [name._replace(x=name.x + shift, y=y) for name in names]
+    return boxes, lines, captions
 
 
 def _on_word_line(digraph: networkx.DiGraph) -> np.ndarray:
@@ -115,36 +99,6 @@ def _on_word_line(digraph: networkx.DiGraph) -> np.ndarray:
     has_kinds = any(fields.KIND in data for _, _, data in digraph.edges(data=True))
     positions = [data["position"] for _, data in digraph.nodes(data=True)]
     return np.array([has_kinds and position is not None for position in positions])
-
-
-def _place(
-    digraph: networkx.DiGraph,
-    colors: Sequence[ClassColor],
-    text_width: TextWidth,
-    least_width: float,
-) -> tuple[list[Box], Layout]:
-    is_token = _on_word_line(digraph)
-    boxes = [
-        _token_box(data["word"], text_width) if token else _node_box(data, colors, text_width)
-        for token, (_, data) in zip(is_token.tolist(), digraph.nodes(data=True), strict=True)
-    ]
-    words = _words(digraph)
-    column = {
-        name: [data[name] for _, data in digraph.nodes(data=True)]
-        for name in ("parent", "depth", "position", "span")
-    }
-    layout = tree_layout(
-        parents=_or_minus_one(column["parent"]),
-        depths=np.array(column["depth"]),
-        positions=_or_minus_one(column["position"]),
-        spans=np.array(column["span"]),
-        box_widths=np.array([box.width for box in boxes]),
-        word_widths=np.array([text_width(words[place], WORD_SIZE) for place in range(len(words))]),
-        on_word_line=is_token,
-        least_width=least_width,
-    )
-    places = zip(boxes, layout.x.tolist(), layout.y.tolist(), strict=True)
-    return [box._replace(x=x, y=y) for box, x, y in places], layout
 
 
 def _or_minus_one(values: list[int | None]) -> np.ndarray:

@@ -256,7 +256,7 @@ def test_svg_is_well_formed_and_the_same_each_time(tmp_path):
 def test_other_suffixes_are_rejected_before_anything_is_drawn(tmp_path):
     for name in ("tree.pdf", "tree"):
         with pytest.raises(DataError, match=rf"'.*{name}': expected the suffix \.png or \.svg"):
-            draw_tree(None, path=tmp_path / name)
+            draw_tree("(3 film)", path=tmp_path / name)
     assert not list(tmp_path.iterdir())
 
 
