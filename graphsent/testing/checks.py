@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -144,8 +143,10 @@ def check_cell(
     Raises:
         AssertionError: A check fails; checks after the first failure are not run.
     """
-    options: dict[str, Any] = {"arguments": arguments, "initial_state": initial_state}
-    for check in cell_checks(build, graphs=graphs, sizes=sizes, **options):
+    checks = cell_checks(
+        build, graphs=graphs, arguments=arguments, initial_state=initial_state, sizes=sizes
+    )
+    for check in checks:
         try:
             check()
         except AssertionError as error:
