@@ -36,16 +36,21 @@ def load(url: str, kind: str | None, num_threads: int | None) -> Parser:
     kind = check_kind(name, TREE_KINDS, kind)
     if not url.startswith(("http://", "https://")):
         raise ParserError(f"{name}: expected the URL of a server, such as http://localhost:9000")
-    imported("requests", "corenlp")
+    requests = imported("requests", "corenlp")
     client = imported("nltk.parse.corenlp", "corenlp").CoreNLPParser(url=url)
     read = _constituency_tree if kind == "constituency" else _dependency_tree
 
     def answer(text: str, properties: dict[str, str]) -> list[Any]:
-        return _ask(name, client, text, properties)
+        try:
+            return client.api_call(text, properties, timeout=_TIMEOUT)["sentences"]
+        except requests.HTTPError:  # the server rejects this sentence
+            raise
+        except (requests.RequestException, ValueError, KeyError, TypeError) as error:
+            reason = message_of(error)
+            raise ParserFailed(f"{name}: no answer from a CoreNLP server: {reason}") from None
 
     def parse_one(text: str) -> Tree | DependencyTree | None:
-        properties = {"annotators": _ANNOTATORS[kind], **_ONE_SENTENCE}
-        sentences = answer(text, properties)
+        sentences = answer(text, {"annotators": _ANNOTATORS[kind], **_ONE_SENTENCE})
         return read(sentences[0]) if len(sentences) == 1 else None
 
     def split_one(text: str) -> list[str]:
@@ -60,18 +65,6 @@ def load(url: str, kind: str | None, num_threads: int | None) -> Parser:
 
     version = f"a server's, annotators {_ANNOTATORS[kind]}"  # it does not tell its version
     return Parser(TreeSource(kind, name, version), parse, split)
-
-
-def _ask(name: str, client: Any, text: str, properties: dict[str, str]) -> list[Any]:
-    import requests
-
-    try:
-        return client.api_call(text, properties, timeout=_TIMEOUT)["sentences"]
-    except requests.HTTPError:  # the server rejects this sentence
-        raise
-    except (requests.RequestException, ValueError, KeyError, TypeError) as error:
-        reason = message_of(error)
-        raise ParserFailed(f"{name}: no answer from a CoreNLP server: {reason}") from None
 
 
 def _map(function: Callable[[str], Any], texts: list[str], num_threads: int | None) -> list[Any]:
