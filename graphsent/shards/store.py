@@ -6,7 +6,7 @@ import hashlib
 import itertools
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import islice
 from pathlib import Path
@@ -147,9 +147,9 @@ class ShardSet:
             counts = _added(counts, shard.column("words"))
             number, num_examples = number + 1, num_examples + len(shard)
         writer = ShardWriter(prepare, symbols.words, symbols.labels)
-        rest = islice(examples(), num_examples, None)
-        with self._bar(num_examples, progress) as bar:
-            while made := writer.arrays(_seen(islice(rest, self._shard_size), bar)):
+        with self._bar(islice(examples(), num_examples, None), num_examples, progress) as bar:
+            rest = iter(bar)
+            while made := writer.arrays(islice(rest, self._shard_size)):
                 schema, arrays = made
                 arrays["number"] = np.array([number])
                 write_arrays(self._path(number), arrays, {"schema": schema.to_json()})
@@ -164,8 +164,9 @@ class ShardSet:
         }
         write_arrays(self.directory / _INDEX, index, {"num_examples": str(num_examples)})
 
-    def _bar(self, initial: int, progress: bool) -> tqdm:
+    def _bar(self, examples: Iterator[Any], initial: int, progress: bool) -> tqdm:
         return tqdm(
+            examples,
             desc=f"writing shards of {self._name}",
             unit=" examples",
             initial=initial,
@@ -197,13 +198,6 @@ class ShardSet:
                 f"cannot keep shards in {self.directory}: {error.strerror or error}: choose "
                 "another place with the environment variable GRAPHSENT_CACHE"
             ) from error
-
-
-def _seen(examples: Iterable[Any], bar: tqdm) -> Iterator[Any]:
-    """Yields the examples and advances the progress bar."""
-    for example in examples:
-        yield example
-        bar.update()
 
 
 def _added(counts: np.ndarray, numbers: np.ndarray) -> np.ndarray:
