@@ -22,7 +22,6 @@ AnyTree = TypeVar("AnyTree", bound=Tree | DependencyTree)
 Trees = Sequence[Tree | DependencyTree]
 Texts = Sequence[Tree | DependencyTree | Sentence]
 MakeForest = Callable[[Any, str], Forest]  # trees, direction -> Forest
-_NOTHING_KEPT = (None, None)
 
 
 class _Nodes(NamedTuple):
@@ -182,21 +181,18 @@ def word_numbers(trees: Texts, vocab: SymbolIndex) -> list[np.ndarray]:
 
     Indices in a Vocabulary, which is immutable, are cached on the tree.
     """
-    name = "words"
-    is_lasting = isinstance(vocab, Vocabulary)
-    kept: list[tuple[Any, Any]] = [
-        tree.derived.get(name, _NOTHING_KEPT) if is_lasting else _NOTHING_KEPT for tree in trees
-    ]
+    kept: list[tuple[Any, Any]] = [tree.derived.get("words", (None, None)) for tree in trees]
     parts: list[np.ndarray] = [part for _, part in kept]
     missing = [place for place, (of, _) in enumerate(kept) if of is not vocab]
-    words = [trees[place].words for place in missing]
-    ends = np.cumsum([len(each) for each in words], dtype=np.int64)
     if missing:
+        words = [trees[place].words for place in missing]
+        ends = np.cumsum([len(each) for each in words], dtype=np.int64)
         found = token_indices(chain.from_iterable(words), vocab, int(ends[-1]))
+        is_lasting = isinstance(vocab, Vocabulary)
         for place, part in zip(missing, np.split(found, ends[:-1]), strict=True):
             parts[place] = part
             if is_lasting and not isinstance(trees[place], Sentence):
-                trees[place].derived[name] = (vocab, part.copy())
+                trees[place].derived["words"] = (vocab, part.copy())
     return parts
 
 
