@@ -6,7 +6,7 @@ import numpy as np
 
 from graphsent.trees.dependency import DependencyTree
 from graphsent.trees.head_rules import COLLINS, LEFT, OTHER, HeadRule, HeadRules
-from graphsent.trees.structure import children_lists
+from graphsent.trees.structure import NO_PARENT, children_lists
 from graphsent.trees.transforms import TRACE, base_label
 from graphsent.trees.tree import TreeLike, as_tree
 
@@ -90,7 +90,7 @@ def to_dependency_tree(tree: TreeLike, rules: HeadRules = COLLINS) -> Dependency
     tree = as_tree(tree)
     word = head_words(tree, rules)
     above = word[tree.parents]
-    heads = np.full(len(tree.words), NO_CHILD, np.int64)
+    heads = np.full(len(tree.words), NO_PARENT, np.int64)
     governed = (word != above) & (tree.parents >= 0)
     heads[word[governed]] = above[governed]
     tags = [

@@ -222,12 +222,11 @@ def _decoded(data: bytes, number: int, source: str) -> list[Line]:
 
 
 def _decoded_line(data: bytes, number: int, source: str) -> Line:
-    text = data.decode(errors="replace")
     try:
-        data.decode()
+        return Line(number, data.decode())
     except UnicodeDecodeError as error:
+        text = data.decode(errors="replace")
         return Line(number, text, undecodable(error, source, "UTF-8", number))
-    return Line(number, text)
 
 
 def _record(lines: Sequence[Line]) -> Record:

@@ -65,16 +65,9 @@ class Tree(Unchanging):
     ) -> None:
         if not isinstance(parents, np.ndarray):
             parents = np.array(list(parents))
-        self._set(tuple(labels), tuple(tokens), parents)
+        # Not setattr, which is blocked.
+        self.__dict__.update(labels=tuple(labels), tokens=tuple(tokens), parents=parents)
         self._validate()
-
-    def _set(
-        self, labels: tuple[str, ...], tokens: tuple[str | None, ...], parents: np.ndarray
-    ) -> None:
-        fields = self.__dict__  # not setattr, which is blocked
-        fields["labels"] = labels
-        fields["tokens"] = tokens
-        fields["parents"] = parents
 
     @classmethod
     def _trusted(
@@ -82,7 +75,7 @@ class Tree(Unchanging):
     ) -> Tree:
         """A tree of fields known to be valid; takes over ``parents``, which must be int64."""
         tree = cls.__new__(cls)
-        tree._set(labels, tokens, structure.read_only(parents))
+        tree.__dict__.update(labels=labels, tokens=tokens, parents=structure.read_only(parents))
         return tree
 
     def _validate(self) -> None:
