@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-
-import numpy as np
+from collections.abc import Iterable
 
 from graphsent._dgl import dgl
 from graphsent.graphs import fields
 from graphsent.graphs.flat import trees_to_graph
-from graphsent.graphs.forest import Forest, split_tokens
-from graphsent.graphs.symbols import NOTHING, SymbolIndex
-from graphsent.trees.structure import child_index, concatenated, depths, subtree_ends
-from graphsent.trees.tree import Tree, TreeLike, as_trees
+from graphsent.graphs.symbols import SymbolIndex
+from graphsent.trees.tree import TreeLike, as_trees
 
 
 def constituency_graph(
@@ -72,27 +68,4 @@ def constituency_batch(
         TreeError: A tree is malformed.
     """
     fields.check_direction(direction)
-    return trees_to_graph(as_trees(trees), direction, make_forest, vocab, label_index)
-
-
-def make_forest(trees: Sequence[Tree], direction: str) -> Forest:
-    """The nodes of the graph of trees in one direction."""
-    forest = _forest(trees)
-    return split_tokens(forest) if direction == fields.SIBLING else forest
-
-
-def _forest(trees: Sequence[Tree]) -> Forest:
-    parent, tree, starts = concatenated([tree.parents for tree in trees])
-    ends = subtree_ends(parent)
-    has_word = ends == np.arange(1, len(tree) + 1)
-    words_before = np.concatenate(([0], np.cumsum(has_word)))
-    first_word = words_before[starts][tree]
-    span = np.stack((words_before[:-1], words_before[ends]), axis=1) - first_word[:, None]
-    return Forest(
-        tree=tree,
-        parent=parent,
-        child_index=child_index(parent),
-        depth=depths(parent),
-        span=span,
-        position=np.where(has_word, span[:, 0], NOTHING),
-    )
+    return trees_to_graph(as_trees(trees), direction, vocab, label_index)

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-
-import numpy as np
+from collections.abc import Iterable
 
 from graphsent._dgl import dgl
 from graphsent.errors import DataError
 from graphsent.graphs import fields
 from graphsent.graphs.flat import trees_to_graph
-from graphsent.graphs.forest import Forest, split_heads, split_tokens
 from graphsent.graphs.symbols import SymbolIndex
 from graphsent.trees import DependencyTree
-from graphsent.trees.structure import child_index, concatenated, depths, word_spans
 
 
 def dependency_graph(
@@ -79,23 +75,4 @@ def dependency_batch(
     for tree in trees:
         if not isinstance(tree, DependencyTree):
             raise DataError(f"expected a DependencyTree, got {type(tree).__name__}")
-    return trees_to_graph(trees, direction, make_forest, vocab, label_index)
-
-
-def make_forest(trees: Sequence[DependencyTree], direction: str) -> Forest:
-    """The nodes of the graph of trees in one direction."""
-    forest = _forest(trees)
-    return split_tokens(split_heads(forest)) if direction == fields.SIBLING else forest
-
-
-def _forest(trees: Sequence[DependencyTree]) -> Forest:
-    head, tree, starts = concatenated([tree.heads for tree in trees])
-    position = np.arange(len(tree)) - starts[tree]
-    return Forest(
-        tree=tree,
-        parent=head,
-        child_index=child_index(head),
-        depth=depths(head),
-        span=word_spans(head, position),
-        position=position,
-    )
+    return trees_to_graph(trees, direction, vocab, label_index)

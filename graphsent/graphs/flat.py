@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import chain
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 
 from graphsent._dgl import dgl
 from graphsent.graphs import fields
-from graphsent.graphs.forest import Edges, Forest, edges_of, path_lengths
+from graphsent.graphs.forest import Edges, edges_of, forest_of, path_lengths
 from graphsent.graphs.notes import note_edge_ends, note_levels
 from graphsent.graphs.symbols import NOTHING, SymbolIndex, label_indices, token_indices
 from graphsent.sentences import Sentence
 from graphsent.trees import DependencyTree, Tree
 from graphsent.vocabulary import Vocabulary
 
-AnyTree = TypeVar("AnyTree", bound=Tree | DependencyTree)
 Trees = Sequence[Tree | DependencyTree]
 Texts = Sequence[Tree | DependencyTree | Sentence]
-MakeForest = Callable[[Any, str], Forest]  # trees, direction -> Forest
 
 
 class _Nodes(NamedTuple):
@@ -56,9 +54,8 @@ class FlatTrees(NamedTuple):
 
 
 def trees_to_graph(
-    trees: Sequence[AnyTree],
+    trees: Trees,
     direction: str,
-    make_forest: MakeForest,
     vocab: SymbolIndex | None,
     label_index: SymbolIndex | None,
 ) -> dgl.DGLGraph:
@@ -67,12 +64,10 @@ def trees_to_graph(
     Args:
         trees: Trees of one kind.
         direction: One of ``fields.DIRECTIONS``.
-        make_forest: Gives the structure of trees in a direction, with nodes for words in sibling
-            graphs. The tree's own nodes must come first.
         vocab: Maps words to integers.
         label_index: Maps labels to integers.
     """
-    parts = _kept_trees(trees, make_forest, direction)
+    parts = _kept_trees(trees, direction)
     flat = FlatTrees(
         joined([part.nodes for part in parts], len(_Nodes._fields)),
         joined([part.edges for part in parts], len(Edges._fields)),
@@ -121,9 +116,9 @@ def flat_graph(flat: FlatTrees, token: np.ndarray, direction: str) -> dgl.DGLGra
     return graph
 
 
-def flat_trees(trees: Sequence[AnyTree], make_forest: MakeForest, direction: str) -> FlatTrees:
+def flat_trees(trees: Trees, direction: str) -> FlatTrees:
     """The int64 arrays of trees, without caching; arguments as in :func:`trees_to_graph`."""
-    forest = make_forest(trees, direction)
+    forest = forest_of(trees, direction)
     edges = edges_of(forest, sibling=direction == fields.SIBLING)
     levels = path_lengths(edges, len(forest.parent))
     num_nodes = np.bincount(forest.tree, minlength=len(trees))
@@ -135,14 +130,12 @@ def flat_trees(trees: Sequence[AnyTree], make_forest: MakeForest, direction: str
     return FlatTrees(nodes, np.stack(local), num_nodes, np.bincount(of_edge, minlength=len(trees)))
 
 
-def _kept_trees(
-    trees: Sequence[AnyTree], make_forest: MakeForest, direction: str
-) -> list[FlatTree]:
+def _kept_trees(trees: Trees, direction: str) -> list[FlatTree]:
     """The arrays cached on each tree; missing ones are computed together."""
     name = "sibling_graph" if direction == fields.SIBLING else "graph"
     missing = [tree for tree in trees if name not in tree.derived]
     if missing:
-        flat = flat_trees(missing, make_forest, direction)
+        flat = flat_trees(missing, direction)
         parts = zip(
             missing,
             _split(flat.nodes, flat.num_nodes),

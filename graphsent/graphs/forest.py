@@ -5,13 +5,22 @@ Every step is vectorized over all trees: no loops over trees, nodes or levels.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from graphsent.graphs import fields
 from graphsent.graphs.symbols import NOTHING
-from graphsent.trees.structure import depths, heights
+from graphsent.trees import DependencyTree, Tree
+from graphsent.trees.structure import (
+    child_index,
+    concatenated,
+    depths,
+    heights,
+    subtree_ends,
+    word_spans,
+)
 
 
 class Forest(NamedTuple):
@@ -41,6 +50,46 @@ class Edges(NamedTuple):
     kind: np.ndarray  # (num_edges,) SIBLING_EDGE or CHILD_EDGE
 
 
+def forest_of(trees: Sequence[Tree | DependencyTree], direction: str) -> Forest:
+    """The nodes of the graph of trees of one kind in a direction; those of the trees come first."""
+    is_sibling = direction == fields.SIBLING
+    if trees and isinstance(trees[0], DependencyTree):
+        forest = _dependency_forest(trees)
+        return _split_tokens(_split_heads(forest)) if is_sibling else forest
+    forest = _constituency_forest(trees)
+    return _split_tokens(forest) if is_sibling else forest
+
+
+def _constituency_forest(trees: Sequence[Any]) -> Forest:
+    parent, tree, starts = concatenated([tree.parents for tree in trees])
+    ends = subtree_ends(parent)
+    has_word = ends == np.arange(1, len(tree) + 1)
+    words_before = np.concatenate(([0], np.cumsum(has_word)))
+    first_word = words_before[starts][tree]
+    span = np.stack((words_before[:-1], words_before[ends]), axis=1) - first_word[:, None]
+    return Forest(
+        tree=tree,
+        parent=parent,
+        child_index=child_index(parent),
+        depth=depths(parent),
+        span=span,
+        position=np.where(has_word, span[:, 0], NOTHING),
+    )
+
+
+def _dependency_forest(trees: Sequence[Any]) -> Forest:
+    head, tree, starts = concatenated([tree.heads for tree in trees])
+    position = np.arange(len(tree)) - starts[tree]
+    return Forest(
+        tree=tree,
+        parent=head,
+        child_index=child_index(head),
+        depth=depths(head),
+        span=word_spans(head, position),
+        position=position,
+    )
+
+
 def _append(forest: Forest, added: Forest) -> Forest:
     """Appends nodes to a forest, each after the existing nodes of its tree.
 
@@ -54,7 +103,7 @@ def _append(forest: Forest, added: Forest) -> Forest:
     return Forest(*(column[order] for column in joined._replace(parent=parent)))
 
 
-def split_heads(forest: Forest) -> Forest:
+def _split_heads(forest: Forest) -> Forest:
     """Adds a child for the word of every node with dependents, at its place among them.
 
     A word with dependents becomes a phrase without a word; the new nodes carry the words.
@@ -71,7 +120,7 @@ def split_heads(forest: Forest) -> Forest:
     return _with_words_below(forest._replace(child_index=child_index), heads, num_left)
 
 
-def split_tokens(forest: Forest) -> Forest:
+def _split_tokens(forest: Forest) -> Forest:
     """Moves every word to a new node below the node that carried it, in sentence order."""
     owners = np.flatnonzero(forest.position >= 0)
     owners = owners[np.lexsort((forest.position[owners], forest.tree[owners]))]

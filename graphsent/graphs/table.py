@@ -8,8 +8,7 @@ from itertools import chain
 import numpy as np
 
 from graphsent._dgl import dgl
-from graphsent.graphs import constituency, dependency
-from graphsent.graphs.flat import FlatTrees, MakeForest, at_nodes, flat_graph, flat_trees
+from graphsent.graphs.flat import FlatTrees, at_nodes, flat_graph, flat_trees
 from graphsent.graphs.symbols import SymbolIndex, token_indices
 from graphsent.trees import DependencyTree, Tree
 
@@ -32,10 +31,8 @@ class TreeTable:
     def __init__(
         self, trees: Sequence[Tree | DependencyTree], vocab: SymbolIndex, direction: str
     ) -> None:
-        of_words = bool(trees) and isinstance(trees[0], DependencyTree)
-        make = dependency.make_forest if of_words else constituency.make_forest
         firsts = range(0, max(1, len(trees)), _PIECE)
-        pieces = [_encoded(trees[i : i + _PIECE], vocab, direction, make) for i in firsts]
+        pieces = [_encoded(trees[i : i + _PIECE], vocab, direction) for i in firsts]
         nodes, edges, num_nodes, num_edges = zip(*pieces, strict=True)
         self._direction = direction
         self._nodes = _Columns(nodes, num_nodes)
@@ -66,13 +63,10 @@ class _Columns:
 
 
 def _encoded(
-    trees: Sequence[Tree | DependencyTree],
-    vocab: SymbolIndex,
-    direction: str,
-    make_forest: MakeForest,
+    trees: Sequence[Tree | DependencyTree], vocab: SymbolIndex, direction: str
 ) -> tuple[np.ndarray, ...]:
     """Nodes with words, (num_nodes, 8), edges, (num_edges, 4), and the counts of both per tree."""
-    flat = flat_trees(trees, make_forest, direction)
+    flat = flat_trees(trees, direction)
     words = chain.from_iterable(tree.words for tree in trees)
     count = sum(len(tree.words) for tree in trees)
     token = at_nodes([token_indices(words, vocab, count)], flat)
