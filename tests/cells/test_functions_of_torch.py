@@ -454,6 +454,7 @@ ALL_DIMENSIONS = "it reduces over all dimensions, "
         (lambda cell, h: h[:, :1], SOME),
         (lambda cell, h: h.split(100, 1)[0], SOME),
         (lambda cell, h: h.squeeze(), SOME),
+        (lambda cell, h: torch.stack([h, h]).reshape(h.shape[0], 2, -1, SIZE).sum(1), SOME),
         (lambda cell, h: h * (h.max(2, True).indices == 0), INDICES),
         (lambda cell, h: h * h.max(2, True).indices.float(), INDICES),
         (lambda cell, h: h * h.min(2, True)[1][:, :1], INDICES),
@@ -525,10 +526,6 @@ ALL_DIMENSIONS = "it reduces over all dimensions, "
             "it calls masked_fill with a value that is not a number",
         ),
         (
-            lambda cell, h: functional.scaled_dot_product_attention(h, h, h, is_causal=True),
-            "it calls scaled_dot_product_attention with options",
-        ),
-        (
             lambda cell, h: functional.linear(h, h.sum(1)),
             "it multiplies by a matrix that is not a parameter",
         ),
@@ -541,6 +538,10 @@ ALL_DIMENSIONS = "it reduces over all dimensions, "
             "it multiplies tensors of 2 and 2 dimensions",
         ),
         (lambda cell, h: h @ h.sum(1, True), "it multiplies matrices of other sizes"),
+        (
+            lambda cell, h: (torch.stack([h, h]) @ (h.mT @ h)).sum(0),
+            "it multiplies tensors of 4 and 3 dimensions",
+        ),
         (
             lambda cell, h: torch.bmm(h, cell.pairs.weight),
             "it multiplies by several matrices that are parameters",
@@ -561,22 +562,35 @@ ALL_DIMENSIONS = "it reduces over all dimensions, "
     ids=[
         *("ellipsis", "no result", "three operands", "unknown index", "keyword"),
         *("predecessors twice", "predecessors and their sum", "a node", "a predecessor"),
-        *("some predecessors", "squeezed", "equal indices", "indices as numbers", "some indices"),
-        *("type of indices", "an array", "a mask", "spectral norm"),
-        *("norm 1", "normalized by the largest", "norm of another type", "odd", "other size"),
-        *("another type", "a copy"),
+        *("some predecessors", "squeezed", "exchanged nodes", "equal indices"),
+        *("indices as numbers", "some indices", "type of indices", "an array", "a mask"),
+        *("spectral norm", "norm 1", "normalized by the largest", "norm of another type", "odd"),
+        *("other size", "another type", "a copy"),
         *("ones of another type", "ones elsewhere", "moved comparison", "type of a comparison"),
         *("all dimensions", "no dimensions", "maxima of two dimensions", "product of many"),
         *("variance", "the same for all", "a parameter for all", "a comparison times a number"),
         *("mixed conditions", "choice by a parameter", "given memory", "more columns"),
         *("many slopes", "another approximation", "another type of a softmax"),
-        *("a row in place of numbers", "causal", "product with states", "columns of a product"),
-        *("matrices of nodes", "other matrices", "several parameters", "other batches"),
-        *("other pairs", "many pieces"),
+        *("a row in place of numbers", "product with states", "columns of a product"),
+        *("matrices of nodes", "other matrices", "other dimensions", "several parameters"),
+        *("other batches", "other pairs", "many pieces"),
     ],
 )
 def test_reasons_name_what_the_user_wrote(function, reason):
     assert OfAnyChildren(function, SIZE, SIZE).explain(tree(20, 2)).reason == reason
+
+
+@pytest.mark.parametrize(
+    "option",
+    [{"attn_mask": torch.ones(1)}, {"dropout_p": 0.1}, {"is_causal": True}, {"enable_gqa": True}],
+    ids=lambda option: next(iter(option)),
+)
+def test_attention_with_options_is_not_traced(option):
+    cell = OfAnyChildren(
+        lambda _, h: functional.scaled_dot_product_attention(h, h, h, **option), SIZE, SIZE
+    )
+    reason = "it calls scaled_dot_product_attention with options"
+    assert cell.explain(tree(20, 2)).reason == reason
 
 
 def test_a_conversion_to_the_type_of_the_cell():

@@ -13,7 +13,7 @@ from torch import Tensor
 from graphsent.propagation.recurrence.expressions import Domain, Ref, Term, Value, reached
 from graphsent.propagation.recurrence.pointwise import POINTWISE
 from graphsent.propagation.recurrence.reductions import LONGEST_CHAIN, REDUCTIONS, sums
-from graphsent.propagation.recurrence.symbols import Size, Symbol, Untraceable, is_a
+from graphsent.propagation.recurrence.symbols import Symbol, Untraceable, is_a
 from graphsent.propagation.recurrence.tracing import Tracer, registering
 from graphsent.propagation.recurrence.views import VIEWS, chunk, transpose, unsqueeze
 
@@ -28,7 +28,7 @@ _OTHER_SIZE = "it multiplies rows of another size by a weight"
 def _linear(tracer: Tracer, input: Any, weight: Any, bias: Any = None) -> Symbol:
     if not (is_a(input, Symbol) and is_a(weight, Tensor) and weight.dim() == 2):
         raise Untraceable("it multiplies by a matrix that is not a parameter")
-    if is_a(input.shape[-1], Size) or input.shape[-1] != weight.shape[1]:
+    if input.numbers[-1] != weight.shape[1]:
         raise Untraceable(f"{_OTHER_SIZE} {tuple(weight.shape)}")
     rows = input.codes.reshape(-1, weight.shape[1])
     if len(weight) == 1:
@@ -128,7 +128,7 @@ def _gru_cell(
 @_register("bilinear")
 def _bilinear(tracer: Tracer, a: Any, b: Any, weight: Any, bias: Any = None) -> Symbol:
     """``torch.nn.Bilinear``, as in the recursive neural tensor network of Socher et al. 2013."""
-    if not is_a(b, Symbol) or a.numbers[:-1] != b.numbers[:-1] or b.numbers[-1] != weight.shape[2]:
+    if a.numbers[:-1] != b.numbers[:-1] or b.numbers[-1] != weight.shape[2]:
         raise Untraceable("it calls bilinear with tensors of other sizes")
     columns = tracer.call_now(Tensor.transpose, (weight, 1, 2), {})
     columns = tracer.call_now(Tensor.flatten, (columns, 0, 1), {})
@@ -174,13 +174,12 @@ def _matmul(tracer: Tracer, a: Any, b: Any) -> Symbol:
         return sums(tracer, tracer.pointwise("mul", a, b), keepdim=False)
     if is_a(a, Tensor) and a.dim() == 2:
         return transpose(tracer, _linear(tracer, transpose(tracer, b, -1, -2), a), -1, -2)
-    if not all(is_a(part, Symbol) and part.dim() > 2 for part in (a, b)):
+    if not (is_a(a, Symbol) and is_a(b, Symbol) and a.dim() == b.dim() > 2):
         raise Untraceable(f"it multiplies tensors of {a.dim()} and {b.dim()} dimensions")
     if a.numbers[-1] != b.numbers[-2]:
         raise Untraceable("it multiplies matrices of other sizes")
-    batch = ascii_lowercase[: max(a.dim(), b.dim()) - 2]
-    of_a, of_b = (batch[len(batch) + 2 - part.dim() :] for part in (a, b))
-    return _contracted(tracer, a, of_a + "yx", b, of_b + "xz", batch + "yz")
+    batch = ascii_lowercase[: a.dim() - 2]
+    return _contracted(tracer, a, batch + "yx", b, batch + "xz", batch + "yz")
 
 
 @_register("bmm")

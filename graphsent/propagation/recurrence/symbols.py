@@ -165,7 +165,7 @@ class Symbol:
         return iter(self.unbind(0))
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or not hasattr(Tensor, name):
+        if name.startswith("__"):
             raise AttributeError(name)
         if not callable(getattr(Tensor, name)):
             raise Untraceable(f"it reads {name} of a tensor")
