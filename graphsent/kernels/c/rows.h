@@ -18,7 +18,7 @@ static inline int64_t up_to(int64_t n, int64_t step) { return (n + step - 1) / s
 
 // Steps of a sentence that tiles read, with the zeros on either side.
 static inline int64_t margined(const struct convolution *c) {
-  return up_to(c->longest + c->width - 1, TALL) + up_to(c->width, TALL) + c->width - 1;
+  return up_to(c->longest + c->width - 1, TALL) + up_to(c->width, TALL);
 }
 
 static inline int64_t num_weights(const struct convolution *c) {
