@@ -158,7 +158,7 @@ class Run:
         if alike:
             x, shared = _project_rows(self._of_leaves, rows, leaves)
             x_inner = self._of_no_input()
-        elif leaves.max(initial=-1) < (first := int(inner.min())):  # no row is of both kinds
+        elif leaves.max() < (first := int(inner.min())):  # no row is of both kinds
             rows, others = rows.split((first, len(rows) - first))
             x, shared = _project_rows(self._of_leaves, rows, leaves)
             x_inner, inner_rows = _project_rows(self._projected, others, inner - first)
@@ -183,7 +183,7 @@ class Run:
 
     def _of_leaves(self, rows: Tensor) -> Tensor | Deferred:
         """The inputs of ``start``; with an initial state, those of ``combine``."""
-        if self.compiled is None or self.linear is None or self.on_gpu or self.initial is not None:
+        if self.compiled is None or self.linear is None or self.on_gpu:
             return self._projected(rows)
         start = self.compiled.recurrence.start
         if start.hoisted or 0 not in start.gradients.inputs:

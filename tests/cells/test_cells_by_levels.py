@@ -10,6 +10,7 @@ from cell_contract import cells_where
 from graphsent import cells
 from graphsent._dgl import dgl
 from graphsent.cells.base import TreeCell
+from graphsent.kernels.library import SWITCH
 from graphsent.propagation import run
 
 TRACED = [
@@ -25,13 +26,15 @@ TRACED = [
 ]
 
 
+@pytest.mark.parametrize("switch", ["0", "1"])
 @pytest.mark.parametrize("kind", TRACED, ids=lambda kind: kind.__name__)
-def test_traced(kind, monkeypatch):
+def test_traced(kind, switch, monkeypatch):
     """The fast path is taken: slower ones would give the same results."""
 
     def refuse(*_):
         raise AssertionError("by combine")
 
+    monkeypatch.setenv(SWITCH, switch)
     monkeypatch.setattr(TreeCell, "_run_functions", refuse)
     monkeypatch.setattr(run, "run_levels", refuse)
     cell = kind(4, 3)

@@ -431,11 +431,12 @@ def test_gradients_of_gradients_under_autocast():
 
 
 @needs_compiler
-def test_initial_states_under_autocast():
+@pytest.mark.parametrize("of", [tuple, list])
+def test_initial_states_under_autocast(of):
     cell = Nary(IN_FEATS, HIDDEN_FEATS)
     graph = graphs_for(cell)["tree"]
     feat = torch.randn(graph.num_nodes(), IN_FEATS)
-    initial = [torch.randn(graph.num_nodes(), HIDDEN_FEATS).bfloat16() for _ in "hc"]
+    initial = of(torch.randn(graph.num_nodes(), HIDDEN_FEATS).bfloat16() for _ in "hc")
     expected = cell(graph, feat, initial_state=[part.float() for part in initial])
     with torch.autocast("cpu", torch.bfloat16):
         assert torch.equal(cell(graph, feat, initial_state=initial), expected)

@@ -165,6 +165,26 @@ def test_projections_of_any_number_of_dimensions(inner_input, engine):
 
 
 @each_engine
+def test_a_start_that_changes_its_inputs(engine):
+    cell = changed(
+        project=lambda self, feat: feat,
+        start=lambda self, x: (self.W(x.mul_(2)),),
+        combine=lambda self, children, x: (self.W(x) + self.U(children[0].sum(1)),),
+    )
+    other = changed(
+        project=lambda self, feat: feat,
+        start=lambda self, x: (self.W(x * 2),),
+        combine=lambda self, children, x: cell.combine(children, x),
+    )
+    other.load_state_dict(cell.state_dict())
+    before = FEAT.clone()
+    for feat in (FEAT, cells.IndexedFeat(FEAT, torch.arange(7))):
+        found, expected = (each(GRAPH, feat, engine=engine) for each in (cell, other))
+        torch.testing.assert_close(found, expected)
+        assert torch.equal(FEAT, before)
+
+
+@each_engine
 @pytest.mark.parametrize(
     ("name", "arguments"), [("project", "feat"), ("start", "x"), ("combine", "children, x")]
 )
