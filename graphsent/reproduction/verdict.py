@@ -8,7 +8,7 @@ from typing import Any
 
 from graphsent.errors import DataError
 from graphsent.reproduction.catalogue import Catalogue
-from graphsent.reproduction.comparison import compare
+from graphsent.reproduction.comparison import Difference, compare
 from graphsent.reproduction.examples import COLUMNS
 from graphsent.reproduction.finished import FinishedRuns
 from graphsent.reproduction.tables import Comparison
@@ -26,26 +26,16 @@ _METRICS = {
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """The difference between two configurations on test.
+class Verdict(Difference):
+    """The difference between two configurations on test, in the units of the tables.
 
     Attributes:
         metric: The metric of the difference.
-        mean: Mean of the first minus mean of the second, in the units of the tables.
-        low: Lower end of the 95 % interval.
-        high: Upper end.
-        p: Two-sided p-value.
-        num_runs: Number of runs of each.
         text: ``"supported"``, ``"reversed"``, ``"undecided"``, ``"one seed cannot tell"``,
             or ``"one fold cannot tell"``.
     """
 
     metric: str
-    mean: float
-    low: float
-    high: float
-    p: float
-    num_runs: tuple[int, int]
     text: str
 
 
@@ -105,15 +95,8 @@ def _verdict(
         text = "undecided"
     else:
         text = "supported" if found.mean > 0 else "reversed"
-    return Verdict(
-        metric,
-        scale * found.mean,
-        scale * found.low,
-        scale * found.high,
-        found.p,
-        found.num_runs,
-        text,
-    )
+    mean, low, high = scale * found.mean, scale * found.low, scale * found.high
+    return Verdict(mean, low, high, found.p, found.num_runs, metric, text)
 
 
 def _tested_on(content: Mapping[str, Any]) -> list[str]:
