@@ -125,22 +125,20 @@ def class_numbers(label_names: Sequence[str], *, names: bool = True) -> dict[str
 def _item(prediction: ClassPrediction, *, numbered: bool) -> dict[str, Any]:
     """The data of one sentence: parent, position, classes and probabilities of each node."""
     tree = prediction.tree
-    parents = tree.heads if hasattr(tree, "heads") else tree.parents
-    spans = tree.spans
     if hasattr(tree, "heads"):
-        positions = np.arange(len(parents))
+        parents, positions = tree.heads, np.arange(tree.num_nodes)
     elif hasattr(tree, "tokens"):
-        has_word = np.array([token is not None for token in tree.tokens], dtype=bool)
-        positions = np.where(has_word, spans[:, 0], -1)
+        parents = tree.parents
+        positions = np.where([token is None for token in tree.tokens], -1, tree.spans[:, 0])
     else:
-        positions = np.full(len(parents), -1)
+        parents, positions = tree.parents, np.full(tree.num_nodes, -1)
     known = class_numbers(prediction.label_names, names=not numbered)
     return {
         "words": list(tree.words),
         "root": tree.root,
         "parents": parents.tolist(),
         "depths": tree.depths.tolist(),
-        "spans": spans.tolist(),
+        "spans": tree.spans.tolist(),
         "positions": positions.tolist(),
         "labels": prediction.probabilities.argmax(axis=1).tolist(),
         "gold": [known.get(label, -1) for label in tree.labels],

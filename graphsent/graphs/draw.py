@@ -194,9 +194,8 @@ def _set_gold(digraph: networkx.DiGraph, gold: Sequence[Any]) -> None:
 
 def _set_probabilities(digraph: networkx.DiGraph, probabilities: Sequence[float]) -> None:
     for node, share in enumerate(_checked(digraph, probabilities, "probabilities")):
-        if share is None:
-            continue
-        digraph.nodes[node]["probability"] = float(share)
+        if share is not None:
+            digraph.nodes[node]["probability"] = float(share)
 
 
 def _notes(digraph: networkx.DiGraph, weight_name: str) -> list[str]:
