@@ -220,10 +220,11 @@ class OwnTask(Task):
         Nothing is held out of train: that would require reading all of it.
         """
         self._own = replace(self._own, split=0)
+        split_rows = SplitRows(self._own, self.good_rows, self.held_out)
 
         def examples(split: str) -> Iterator[Any]:
             before = ""
-            for path, row in SplitRows(self._own, self.good_rows, self.held_out).of(split):
+            for path, row in split_rows.of(split):
                 example = self.example(row, path, tree_kind, trees)
                 kind = kind_of(example)
                 if before and kind != before:  # shards hold one kind, though models may read any
