@@ -65,4 +65,5 @@ def _tree(doc: Any) -> DependencyTree:
         upos=[token.pos_ for token in doc],
         xpos=[token.tag_ for token in doc],
         lemmas=[word_token(token.lemma_) for token in doc],
+        feats=[str(token.morph) for token in doc],
     )

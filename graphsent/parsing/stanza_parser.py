@@ -81,6 +81,7 @@ def _dependency_tree(sentence: Any) -> DependencyTree:
         upos=[word.upos or "" for word in words],
         xpos=[word.xpos or "" for word in words],
         lemmas=[word_token(word.lemma or "") for word in words],
+        feats=[word.feats or "" for word in words],
     )
 
 

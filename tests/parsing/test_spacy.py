@@ -27,6 +27,7 @@ def test_a_sentence(parser):
     assert tree.lemmas == ("she", "read", "old", "book", ".")
     assert tree.xpos[1] == "VBZ"
     assert tree.upos[1] == "VERB"
+    assert tree.feats[3:] == ("Number=Plur", "PunctType=Peri")
     assert parse_conllu(to_conllu(tree)) == [tree]
 
 

@@ -24,7 +24,10 @@ def word(number, text, head, deprel, tag):
     }
 
 
-FILM = [word(1, "Good", 2, "amod", "JJ"), word(2, "(films)", 0, "root", "NNS")]
+FILM = [
+    word(1, "Good", 2, "amod", "JJ"),
+    word(2, "(films)", 0, "root", "NNS") | {"feats": "Number=Plur"},
+]
 # One token of the text, two words: the German "zum".
 TO_THE = [
     {"id": [1, 2], "text": "zum"},
@@ -80,6 +83,7 @@ def test_dependency_trees():
     assert first.words == ("Good", "(films)")
     assert first.heads.tolist() == [1, -1]
     assert (first.relations, first.lemmas) == (("amod", "root"), ("good", "(films)"))
+    assert first.feats == ("", "Number=Plur")
     assert second.words == ("zu", "dem", "Film")
     assert second.xpos == ("APPR", "ART", "NN")
 
