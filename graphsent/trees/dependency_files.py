@@ -121,7 +121,9 @@ def _parse_sentence(sentence: _Sentence) -> DependencyTree:
         parsed = _parse_lines("\n".join(sentence.lines))
     except _BadFieldError:
         _fail_at_bad_field(sentence)
-    words, word_lines, other_lines = [], [], []
+    words: list[conllu.Token] = []
+    word_lines: list[int] = []
+    other_lines: list[tuple[int, str]] = []
     for line, token in zip(lines, parsed, strict=True):
         if token["id"] is None:  # a range or an empty node
             other_lines.append((len(words), sentence.lines[line]))
