@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple, NoReturn
 from urllib.parse import quote, unquote
@@ -241,8 +242,9 @@ def write_conllu(
     Reading the file gives the same trees.
 
     Raises:
-        UnwritableTree: A word or another column has tabs, newlines or two consecutive spaces, a
-            comment cannot be written, or the encoding lacks a character.
+        UnwritableTree: A word or another column has tabs, newlines or two consecutive spaces,
+            ``misc`` has an entry ``Label=`` or ends in whitespace, a comment or another line cannot
+            be written, or the encoding lacks a character.
     """
     write_text(path, (to_conllu(tree) + "\n" for tree in trees), encoding)
 
@@ -258,13 +260,15 @@ def to_conllu(tree: DependencyTree) -> str:
         '1\tgood\t_\t_\t_\t_\t0\troot\t_\tLabel=3\n'
     """
     lines = [_comment(name, value) for name, value in tree.metadata.items()]
-    others = [(number, _other_line(line)) for number, line in tree.other_lines]
+    others = defaultdict[int, list[str]](list)  # by the number of words above
+    for above, line in tree.other_lines:
+        others[above].append(_other_line(line))
     rows = zip(
         *(tree.words, tree.lemmas, tree.upos, tree.xpos, tree.feats),
         *((tree.heads + 1).tolist(), tree.relations, tree.deps, tree.misc, tree.labels),
         strict=True,
     )
-    lines += [line for above, line in others if not above]
+    lines += others[0]
     for number, (*columns, misc, label) in enumerate(rows, start=1):
         columns = [str(number), *map(str, columns), _misc(number, misc, label)]
         for text in columns:
@@ -274,7 +278,7 @@ def to_conllu(tree: DependencyTree) -> str:
                     "and two consecutive spaces"
                 )
         lines.append("\t".join(column or "_" for column in columns))
-        lines += [line for above, line in others if above == number]
+        lines += others[number]
     return "".join(line + "\n" for line in lines)
 
 
