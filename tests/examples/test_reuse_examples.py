@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
+from unittest.mock import MagicMock
 
 import pytest
 
@@ -16,27 +18,40 @@ REPOSITORY = Path(__file__).parents[2]
 EXAMPLES = REPOSITORY / "examples"
 
 
-def run(name: str, *arguments: str) -> str:
-    command = [sys.executable, str(EXAMPLES / f"{name}.py"), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """Runs an example, without starting another interpreter, and returns what it printed."""
+
+    def run_example(name: str, *arguments: str) -> str:
+        path = str(EXAMPLES / f"{name}.py")
+        monkeypatch.setattr(sys, "argv", [path, *arguments])
+        runpy.run_path(path, run_name="__main__")
+        return capsys.readouterr().out
+
+    return run_example
 
 
 def test_with_graph_convolutions():
-    printed = run("beside_graphconv", "--epochs=1", "--functions=12")
-    assert len(re.findall(r"^convolutions.* [\d.]+%$", printed, re.MULTILINE)) == 2
+    command = [
+        sys.executable,
+        str(EXAMPLES / "beside_graphconv.py"),
+        "--epochs=1",
+        "--functions=12",
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert len(re.findall(r"^convolutions.* [\d.]+%$", done.stdout, re.MULTILINE)) == 2
 
 
 @pytest.mark.parametrize("option", ["--epochs=0", "--functions=0", "--functions=-1"])
-def test_without_functions_or_epochs_there_is_nothing_to_compare(option):
-    command = [sys.executable, str(EXAMPLES / "beside_graphconv.py"), option]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 2
-    assert done.stderr.endswith("error: expected at least one epoch, and one function per module\n")
+def test_without_functions_or_epochs_there_is_nothing_to_compare(option, run, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        run("beside_graphconv", option)
+    message = "error: expected at least one epoch, and one function per module\n"
+    assert capsys.readouterr().err.endswith(message)
 
 
-def test_a_batch_of_torch_geometric():
+def test_a_batch_of_torch_geometric(run):
     pytest.importorskip("torch_geometric", reason="needs torch_geometric")
     assert re.search(r"new graphs: [\d.]+% correct", run("torch_geometric_batch", "--steps=2"))
 
@@ -61,26 +76,20 @@ runpy.run_path({path!r}, run_name="__main__")
     assert (done.returncode, printed in done.stdout + done.stderr) == (status, True)
 
 
-def test_the_web_page_of_a_regression_model(tmp_path):
+def test_the_web_page_of_a_regression_model(tmp_path, run, monkeypatch):
     NBoW(Vocabulary(["film"]), 1, 3).save_pretrained(tmp_path / "scores")
-    # With a stand-in for gradio, so that it need not be installed.
-    code = """
-import runpy, sys
-from unittest.mock import MagicMock
-sys.modules["gradio"] = gradio = MagicMock()
-runpy.run_path({path!r}, run_name="__main__")
-print(gradio.Interface.call_args.args[0]("a film"))
-""".format(path=str(EXAMPLES / "web_page.py"))
-    command = [sys.executable, "-c", code, str(tmp_path / "scores")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
-    assert re.fullmatch(r"-?\d\.\d{3}\n", done.stdout), done.stderr
+    gradio = MagicMock()  # need not be installed
+    monkeypatch.setitem(sys.modules, "gradio", gradio)
+    run("web_page", str(tmp_path / "scores"))
+    predict = gradio.Interface.call_args.args[0]
+    assert re.fullmatch(r"-?\d\.\d{3}", predict("a film"))
 
 
-def test_edge_lists():
+def test_edge_lists(run):
     assert re.search(r"60 gates: [\d.]+% of the gates correct", run("edge_lists", "--steps=2"))
 
 
-def test_one_edge_type():
+def test_one_edge_type(run):
     assert "(4, 16)" in run("one_edge_type")
 
 

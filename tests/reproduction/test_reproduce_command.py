@@ -156,7 +156,9 @@ def test_the_newlines_of_a_document_are_kept(here):
         assert text.count(b"\n") == text.count(newline)
 
 
-def test_one_configuration_with_more_seeds(here, capsys):
+def test_one_configuration_with_more_seeds(here, execution, catalogue, capsys):
+    execute(execution, Run(catalogue.configuration("toy-nbow"), "seed", 3))
+    capsys.readouterr()
     assert main(["reproduce", "toy-nbow", "--data-dir=data", "--seeds=3-4"]) == 0
     found = {path.parent.name: path.stem for path in here.glob("docs/results/*/*.json")}
     assert set(found) == {"toy-nbow"}

@@ -161,6 +161,7 @@ def test_launchers_of_another_number_of_processes_are_rejected(
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.slow
 def test_a_single_process_is_any_task_of_slurm(toy_data, tmp_path):
     """It trains by itself and logs, although it is the second of two tasks."""
     variables = {**SLURM, "SLURM_PROCID": "1", "SLURM_LOCALID": "1", "SLURM_NODEID": "0"}

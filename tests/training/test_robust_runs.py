@@ -341,8 +341,8 @@ sys.exit(main(arguments))
 @pytest.mark.parametrize(
     ("name", "call"),
     [
-        ("write_history", 3),
         ("write_results", 3),
+        pytest.param("write_history", 3, marks=pytest.mark.slow),
         pytest.param("write_history", 2, marks=pytest.mark.slow),
         pytest.param("write_card", 1, marks=pytest.mark.slow),
     ],
