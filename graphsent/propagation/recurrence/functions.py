@@ -3,45 +3,44 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial, reduce
 from string import ascii_lowercase
 from typing import Any
 
 from torch import Tensor
 
+import graphsent.propagation.recurrence.views  # noqa: F401  # they can be traced, too
 from graphsent.propagation.recurrence.expressions import Domain, Ref, Term, Value, reached
-from graphsent.propagation.recurrence.pointwise import POINTWISE
-from graphsent.propagation.recurrence.reductions import LONGEST_CHAIN, REDUCTIONS, sums
-from graphsent.propagation.recurrence.symbols import Symbol, Untraceable, is_a
-from graphsent.propagation.recurrence.tracing import Tracer, registering
-from graphsent.propagation.recurrence.views import VIEWS, chunk, transpose, unsqueeze
+from graphsent.propagation.recurrence.reductions import LONGEST_CHAIN, sums
+from graphsent.propagation.recurrence.symbols import TRACING, Symbol, Untraceable, is_a
+from graphsent.propagation.recurrence.tracing import (
+    Tracer,
+    beforehand,
+    lifted,
+    pointwise,
+    symbol_of,
+    traced,
+)
 
-FUNCTIONS: dict[str, Callable[..., Any]] = {**VIEWS, **POINTWISE, **REDUCTIONS}
-"""By name; each takes the tracer, then the arguments of torch's function."""
-
-_register = registering(FUNCTIONS)
 _OTHER_SIZE = "it multiplies rows of another size by a weight"
 
 
-@_register("linear")
-def _linear(tracer: Tracer, input: Any, weight: Any, bias: Any = None) -> Symbol:
+@traced("linear")
+def _linear(input: Any, weight: Any, bias: Any = None) -> Any:
     if not (is_a(input, Symbol) and is_a(weight, Tensor) and weight.dim() == 2):
         raise Untraceable("it multiplies by a matrix that is not a parameter")
     if input.numbers[-1] != weight.shape[1]:
         raise Untraceable(f"{_OTHER_SIZE} {tuple(weight.shape)}")
-    rows = input.codes.reshape(-1, weight.shape[1])
     if len(weight) == 1:
-        result = sums(tracer, tracer.pointwise("mul", input, weight), keepdim=True)
+        result = sums(pointwise("mul", input, weight), keepdim=True)
     else:
+        tracer: Tracer = TRACING.tracer
         number = tracer.constant(weight)
-        refs = [
-            _product(tracer, [run[0] for run in tracer.runs(row)], number, len(weight))
-            for row in rows
-        ]
-        codes = tracer.codes_of(refs).reshape(*input.codes.shape[:-1], len(weight))
-        result = Symbol(tracer, codes, (*input.shape[:-1], len(weight)))
-    return result if bias is None else tracer.pointwise("add", result, bias)
+        rows = [tracer.runs(row) for row in input.codes.reshape(-1, weight.shape[1])]
+        refs = [_product(tracer, [run[0] for run in row], number, len(weight)) for row in rows]
+        result = symbol_of(refs, (*input.shape[:-1], len(weight)))
+    return result if bias is None else result + bias
 
 
 def _product(tracer: Tracer, refs: Sequence[Ref], weight: int, out_feats: int) -> Ref:
@@ -102,101 +101,92 @@ def _is_of_inputs(value: Value) -> bool:
     return not {part.op for part in reached([value])} & {"state", "degree"}
 
 
-def _rnn_cell(
-    op: str, tracer: Tracer, x: Any, h: Any, w_x: Any, w_h: Any, b_x: Any = None, b_h: Any = None
-) -> Symbol:
-    """``torch.nn.RNNCell``."""
-    return tracer.pointwise(op, _linear(tracer, x, w_x, b_x) + _linear(tracer, h, w_h, b_h))
+def _gates(x: Any, h: Any, w_x: Any, w_h: Any, b_x: Any = None, b_h: Any = None) -> Any:
+    return _linear(x, w_x, b_x) + _linear(h, w_h, b_h)
 
 
-_register("rnn_tanh_cell")(partial(_rnn_cell, "tanh"))
-_register("rnn_relu_cell")(partial(_rnn_cell, "relu"))
+traced("rnn_tanh_cell")(lambda *args: _gates(*args).tanh())
+traced("rnn_relu_cell")(lambda *args: _gates(*args).relu())
 
 
-@_register("gru_cell")
-def _gru_cell(
-    tracer: Tracer, x: Any, h: Any, w_x: Any, w_h: Any, b_x: Any = None, b_h: Any = None
-) -> Symbol:
+@traced("lstm_cell")
+def _lstm_cell(x: Any, state: Any, *weights: Any) -> tuple[Any, Any]:
+    """``torch.nn.LSTMCell``."""
+    h, c = state
+    i, f, g, o = _gates(x, h, *weights).chunk(4, -1)
+    c = f.sigmoid() * c + i.sigmoid() * g.tanh()
+    return o.sigmoid() * c.tanh(), c
+
+
+@traced("gru_cell")
+def _gru_cell(x: Any, h: Any, w_x: Any, w_h: Any, b_x: Any = None, b_h: Any = None) -> Any:
     """``torch.nn.GRUCell``."""
-    gates = (_linear(tracer, x, w_x, b_x), _linear(tracer, h, w_h, b_h))
-    (x_r, x_z, x_n), (h_r, h_z, h_n) = (chunk(tracer, each, 3, -1) for each in gates)
+    x_r, x_z, x_n = _linear(x, w_x, b_x).chunk(3, -1)
+    h_r, h_z, h_n = _linear(h, w_h, b_h).chunk(3, -1)
     reset, update = (x_r + h_r).sigmoid(), (x_z + h_z).sigmoid()
     new = (x_n + reset * h_n).tanh()
     return new + update * (h - new)
 
 
-@_register("bilinear")
-def _bilinear(tracer: Tracer, a: Any, b: Any, weight: Any, bias: Any = None) -> Symbol:
+@traced("bilinear")
+def _bilinear(a: Any, b: Any, weight: Any, bias: Any = None) -> Any:
     """``torch.nn.Bilinear``, as in the recursive neural tensor network of Socher et al. 2013."""
     if a.numbers[:-1] != b.numbers[:-1] or b.numbers[-1] != weight.shape[2]:
         raise Untraceable("it calls bilinear with tensors of other sizes")
-    columns = tracer.call_now(Tensor.transpose, (weight, 1, 2), {})
-    columns = tracer.call_now(Tensor.flatten, (columns, 0, 1), {})
-    of_a = VIEWS["unflatten"](tracer, _linear(tracer, a, columns), -1, (len(weight), -1))
-    result = sums(tracer, tracer.pointwise("mul", of_a, unsqueeze(tracer, b, -2)), keepdim=False)
-    return result if bias is None else tracer.pointwise("add", result, bias)
+    columns = beforehand(Tensor.flatten, beforehand(Tensor.transpose, weight, 1, 2), 0, 1)
+    of_a = _linear(a, columns).unflatten(-1, (len(weight), -1))
+    result = sums(of_a * b.unsqueeze(-2), keepdim=False)
+    return result if bias is None else pointwise("add", result, bias)
 
 
-@_register("lstm_cell")
-def _lstm_cell(
-    tracer: Tracer, x: Any, state: Any, w_x: Any, w_h: Any, b_x: Any = None, b_h: Any = None
-) -> tuple[Symbol, Symbol]:
-    """``torch.nn.LSTMCell``."""
-    h, c = state
-    gates = _linear(tracer, x, w_x, b_x) + _linear(tracer, h, w_h, b_h)
-    i, f, g, o = chunk(tracer, gates, 4, -1)
-    c = f.sigmoid() * c + i.sigmoid() * g.tanh()
-    return o.sigmoid() * c.tanh(), c
-
-
-@_register("glu")
-def _glu(tracer: Tracer, a: Any, dim: int = -1) -> Any:
+@traced("glu")
+def _glu(a: Any, dim: int = -1) -> Any:
     if a.numbers[dim] % 2:
         raise Untraceable("it halves an odd number of columns")
-    values, gates = chunk(tracer, a, 2, dim)
+    values, gates = a.chunk(2, dim)
     return values * gates.sigmoid()
 
 
-@_register("mm", "mv")
-def _mm(tracer: Tracer, a: Any, b: Any) -> Symbol:
+@traced("mm", "mv")
+def _mm(a: Any, b: Any) -> Any:
     if a.dim() != 2:
         raise Untraceable(f"it multiplies a tensor of {a.dim()} dimensions, for which matmul is")
-    return _matmul(tracer, a, b)
+    return _matmul(a, b)
 
 
-@_register("matmul")
-def _matmul(tracer: Tracer, a: Any, b: Any) -> Symbol:
+@traced("matmul")
+def _matmul(a: Any, b: Any) -> Any:
     if is_a(b, Tensor) and b.dim() == 2:
-        return _linear(tracer, a, tracer.call_now(Tensor.t, (b,), {}))
+        return _linear(a, beforehand(Tensor.t, b))
     if is_a(b, Tensor) and b.dim() == 1:
         if a.numbers[-1] != len(b):
             raise Untraceable(f"{_OTHER_SIZE} {tuple(b.shape)}")
-        return sums(tracer, tracer.pointwise("mul", a, b), keepdim=False)
+        return sums(pointwise("mul", a, b), keepdim=False)
     if is_a(a, Tensor) and a.dim() == 2:
-        return transpose(tracer, _linear(tracer, transpose(tracer, b, -1, -2), a), -1, -2)
+        return _linear(b.transpose(-1, -2), a).transpose(-1, -2)
     if not (is_a(a, Symbol) and is_a(b, Symbol) and a.dim() == b.dim() > 2):
         raise Untraceable(f"it multiplies tensors of {a.dim()} and {b.dim()} dimensions")
     if a.numbers[-1] != b.numbers[-2]:
         raise Untraceable("it multiplies matrices of other sizes")
     batch = ascii_lowercase[: a.dim() - 2]
-    return _contracted(tracer, a, batch + "yx", b, batch + "xz", batch + "yz")
+    return _contracted(a, batch + "yx", b, batch + "xz", batch + "yz")
 
 
-@_register("bmm")
-def _bmm(tracer: Tracer, a: Any, b: Any) -> Symbol:
+@traced("bmm")
+def _bmm(a: Any, b: Any) -> Any:
     if not all(is_a(part, Symbol) for part in (a, b)):
         raise Untraceable("it multiplies by several matrices that are parameters")
     if a.dim() != 3 or b.dim() != 3 or a.numbers[0] != b.numbers[0]:
         raise Untraceable("it calls bmm with other than two batches of as many matrices")
-    return _matmul(tracer, a, b)
+    return _matmul(a, b)
 
 
-_register("addmm")(lambda tracer, total, a, b: tracer.pointwise("add", total, _mm(tracer, a, b)))
-_register("baddbmm")(lambda tracer, total, a, b: tracer.pointwise("add", total, _bmm(tracer, a, b)))
+traced("addmm")(lambda total, a, b: pointwise("add", total, _mm(a, b)))
+traced("baddbmm")(lambda total, a, b: pointwise("add", total, _bmm(a, b)))
 
 
-@_register("einsum")
-def _einsum(tracer: Tracer, equation: str, *operands: Any) -> Symbol:
+@traced("einsum")
+def _einsum(equation: str, *operands: Any) -> Any:
     given, _, result = equation.replace(" ", "").partition("->")
     parts = given.split(",")
     if "." in equation:
@@ -218,19 +208,17 @@ def _einsum(tracer: Tracer, equation: str, *operands: Any) -> Symbol:
     summed = [index for index in of_a if index in of_b and index not in result]
     others = [index for index in of_b if index not in summed]
     if is_a(b, Symbol) or not summed or not others or set(others) & set(of_a):
-        return _contracted(tracer, a, of_a, tracer.lifted(b), of_b, result)
+        return _contracted(a, of_a, lifted(b), of_b, result)
     kept = [index for index in of_a if index not in summed]
-    rows = VIEWS["permute"](tracer, a, [*map(of_a.index, kept + summed)])
-    rows = VIEWS["flatten"](tracer, rows, len(kept))
-    weight = tracer.call_now(Tensor.permute, (b, [*map(of_b.index, others + summed)]), {})
-    weight = tracer.call_now(Tensor.flatten, (weight, len(others)), {})
-    sizes = weight.shape[:-1]
-    weight = tracer.call_now(Tensor.flatten, (weight, 0, -2), {})
-    product = VIEWS["unflatten"](tracer, _linear(tracer, rows, weight), -1, sizes)
-    return _summed(tracer, product, "".join(kept + others), result)
+    rows = a.permute([*map(of_a.index, kept + summed)]).flatten(len(kept))
+    weight = beforehand(Tensor.permute, b, [*map(of_b.index, others + summed)])
+    weight = beforehand(Tensor.flatten, weight, len(others))
+    product = _linear(rows, beforehand(Tensor.flatten, weight, 0, -2))
+    product = product.unflatten(-1, weight.shape[:-1])
+    return _summed(product, "".join(kept + others), result)
 
 
-def _contracted(tracer: Tracer, a: Symbol, of_a: str, b: Symbol, of_b: str, result: str) -> Symbol:
+def _contracted(a: Symbol, of_a: str, b: Symbol, of_b: str, result: str) -> Symbol:
     """``einsum`` of two symbols: pointwise products, which are summed."""
     order = "".join(dict.fromkeys(result + of_a + of_b))
     sizes = dict(zip(of_a + of_b, (*a.codes.shape, *b.codes.shape), strict=True))
@@ -239,10 +227,8 @@ def _contracted(tracer: Tracer, a: Symbol, of_a: str, b: Symbol, of_b: str, resu
     # If the last dimension is not summed, sums are chains of additions.
     if last and (last[0] in added or all(sizes[index] <= LONGEST_CHAIN for index in added)):
         order = order.replace(last[0], "") + last[0]
-    product = tracer.pointwise(
-        "mul", _aligned(tracer, a, of_a, order), _aligned(tracer, b, of_b, order)
-    )
-    return _summed(tracer, product, order, result)
+    product = pointwise("mul", _aligned(a, of_a, order), _aligned(b, of_b, order))
+    return _summed(product, order, result)
 
 
 def _beside(a: Symbol, indices: str, other: Symbol) -> str:
@@ -254,28 +240,27 @@ def _beside(a: Symbol, indices: str, other: Symbol) -> str:
     return "".join(index for index, step in steps if step.numel() and bool((step == 1).all()))
 
 
-def _summed(tracer: Tracer, product: Symbol, indices: str, result: str) -> Symbol:
+def _summed(product: Any, indices: str, result: str) -> Any:
     """Sums over the indices that are not in the result, and orders the others."""
     places = [place for place, index in enumerate(indices) if index not in result]
     if places:
-        product = REDUCTIONS["sum"](tracer, product, places)
+        product = product.sum(places)
     kept = [index for index in indices if index in result]
-    return VIEWS["permute"](tracer, product, [*map(kept.index, result)])
+    return product.permute([*map(kept.index, result)])
 
 
-def _aligned(tracer: Tracer, a: Symbol, indices: str, order: str) -> Symbol:
+def _aligned(a: Any, indices: str, order: str) -> Any:
     """The dimensions of a symbol in another order, of size 1 where it has none."""
     present = [index for index in order if index in indices]
-    a = VIEWS["permute"](tracer, a, [*map(indices.index, present)])
+    a = a.permute([*map(indices.index, present)])
     for place, index in enumerate(order):
         if index not in indices:
-            a = unsqueeze(tracer, a, place)
+            a = a.unsqueeze(place)
     return a
 
 
-@_register("scaled_dot_product_attention")
+@traced("scaled_dot_product_attention")
 def _attention(
-    tracer: Tracer,
     query: Any,
     key: Any,
     value: Any,
@@ -285,9 +270,9 @@ def _attention(
     *,
     scale: float | None = None,
     enable_gqa: bool = False,
-) -> Symbol:
+) -> Any:
     if attn_mask is not None or dropout_p or is_causal or enable_gqa:
         raise Untraceable("it calls scaled_dot_product_attention with options")
     scale = 1 / math.sqrt(query.codes.shape[-1]) if scale is None else scale
-    scores = _matmul(tracer, query, transpose(tracer, key, -1, -2)) * scale
-    return _matmul(tracer, REDUCTIONS["softmax"](tracer, scores, -1), value)
+    scores = _matmul(query, lifted(key).transpose(-1, -2)) * scale
+    return _matmul(scores.softmax(-1), value)

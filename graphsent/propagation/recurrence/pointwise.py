@@ -11,48 +11,37 @@ import torch
 from torch import Tensor
 
 from graphsent.propagation.recurrence.symbols import Condition, Symbol, Untraceable, is_a
-from graphsent.propagation.recurrence.tracing import Tracer, registering
+from graphsent.propagation.recurrence.tracing import beforehand, pointwise, traced
 
 _HALF = 0.5
 _SMALL = 1e-30  # beyond, the inverse of a number may not be a normal number of its type
-POINTWISE: dict[str, Callable[..., Any]] = {}
-_register = registering(POINTWISE)
-
-
-def _pointwise(op: str, tracer: Tracer, *args: Any, inplace: bool = False) -> Symbol:
-    return tracer.pointwise(op, *args)
-
 
 for _name in ("sigmoid", "tanh", "exp", "expm1", "log", "log1p", "erf", "sqrt", "relu"):
-    POINTWISE[_name] = partial(_pointwise, _name)
+    traced(_name)(partial(pointwise, _name))
 
 
-@_register("add")
-def _add(tracer: Tracer, a: Any, b: Any, *, alpha: float = 1) -> Symbol:
-    return tracer.pointwise("add", a, b if alpha == 1 else tracer.pointwise("mul", b, alpha))
+def _scaled(op: str, a: Any, b: Any, *, alpha: float = 1) -> Symbol:
+    return pointwise(op, a, b if alpha == 1 else pointwise("mul", b, alpha))
 
 
-@_register("sub", "subtract")
-def _sub(tracer: Tracer, a: Any, b: Any, *, alpha: float = 1) -> Symbol:
-    return tracer.pointwise("sub", a, b if alpha == 1 else tracer.pointwise("mul", b, alpha))
+traced("add")(partial(_scaled, "add"))
+traced("sub", "subtract")(partial(_scaled, "sub"))
+traced("rsub")(lambda a, b: pointwise("sub", b, a))
+traced("neg", "negative")(lambda a: pointwise("sub", 0.0, a))
 
 
-_register("rsub")(lambda tracer, a, b: tracer.pointwise("sub", b, a))
-_register("neg", "negative")(lambda tracer, a: tracer.pointwise("sub", 0.0, a))
-
-
-@_register("mul", "multiply")
-def _mul(tracer: Tracer, a: Any, b: Any) -> Symbol:
+@traced("mul", "multiply")
+def _mul(a: Any, b: Any) -> Symbol:
     if all(is_a(part, (int, float, Condition)) for part in (a, b)):
         raise Untraceable("it computes with the results of comparisons")
-    return tracer.pointwise("mul", a, b)
+    return pointwise("mul", a, b)
 
 
-@_register("div", "truediv", "true_divide", "divide")
-def _div(tracer: Tracer, a: Any, b: Any) -> Symbol:
+@traced("div", "truediv", "true_divide", "divide")
+def _div(a: Any, b: Any) -> Symbol:
     if is_a(b, (int, float)) and _SMALL < abs(b) < 1 / _SMALL:
-        return tracer.pointwise("mul", a, 1 / b)
-    return tracer.pointwise("div", a, b)
+        return pointwise("mul", a, 1 / b)
+    return pointwise("div", a, b)
 
 
 _POWERS: dict[float, Callable[[Any], Symbol]] = {
@@ -65,70 +54,71 @@ _POWERS: dict[float, Callable[[Any], Symbol]] = {
 }
 
 
-@_register("pow", "square")
-def _pow(tracer: Tracer, a: Any, exponent: float = 2) -> Symbol:
+@traced("pow", "square")
+def _pow(a: Any, exponent: float = 2) -> Symbol:
     if not is_a(exponent, (int, float)) or exponent not in _POWERS:
         raise Untraceable(f"it raises to another power than {', '.join(map(str, _POWERS))}")
     return _POWERS[exponent](a)
 
 
-_register("rsqrt")(lambda tracer, a: 1 / a.sqrt())
-_register("reciprocal")(lambda tracer, a: 1 / a)
+traced("rsqrt")(_POWERS[-0.5])
+traced("reciprocal")(_POWERS[-1])
 
 
-@_register("addcmul")
-def _addcmul(tracer: Tracer, a: Any, b: Any, c: Any, *, value: float = 1) -> Symbol:
-    return _add(tracer, a, tracer.pointwise("mul", b, c), alpha=value)
+@traced("addcmul")
+def _addcmul(a: Any, b: Any, c: Any, *, value: float = 1) -> Symbol:
+    return _scaled("add", a, pointwise("mul", b, c), alpha=value)
 
 
-_register("addcdiv")(
-    lambda tracer, a, b, c, *, value=1: _add(tracer, a, _div(tracer, b, c), alpha=value)
-)
+@traced("addcdiv")
+def _addcdiv(a: Any, b: Any, c: Any, *, value: float = 1) -> Symbol:
+    return _scaled("add", a, _div(b, c), alpha=value)
 
 
 # Comparisons and choices
 
 
-def _ge(tracer: Tracer, a: Any, b: Any) -> Any:
-    return tracer.pointwise("step", a, b)
+def _ge(a: Any, b: Any) -> Any:
+    return pointwise("step", a, b)
 
 
-def _gt(tracer: Tracer, a: Any, b: Any) -> Any:
-    return _ge(tracer, a, b) * (1 - _ge(tracer, b, a))  # 0 where one of them is NaN
+def _gt(a: Any, b: Any) -> Any:
+    return _ge(a, b) * (1 - _ge(b, a))  # 0 where one of them is NaN
 
 
-def _eq(tracer: Tracer, a: Any, b: Any) -> Any:
-    return _ge(tracer, a, b) * _ge(tracer, b, a)
+def _eq(a: Any, b: Any) -> Any:
+    return _ge(a, b) * _ge(b, a)
 
 
 def _comparison(function: Callable[..., Any], *args: Any) -> Condition:
     found = function(*args)
-    return Condition(found.tracer, found.codes, found.shape)
+    return Condition(found.codes, found.shape)
 
 
 _COMPARISONS: dict[tuple[str, ...], Callable[..., Any]] = {
     ("ge", "greater_equal"): _ge,
-    ("le", "less_equal"): lambda tracer, a, b: _ge(tracer, b, a),
+    ("le", "less_equal"): lambda a, b: _ge(b, a),
     ("gt", "greater"): _gt,
-    ("lt", "less"): lambda tracer, a, b: _gt(tracer, b, a),
+    ("lt", "less"): lambda a, b: _gt(b, a),
     ("eq",): _eq,
-    ("ne", "not_equal"): lambda tracer, a, b: 1 - _eq(tracer, a, b),
-    ("invert", "logical_not"): lambda tracer, a: 1 - _number(a),
-    ("and", "logical_and"): lambda tracer, a, b: _number(a) * _number(b),
-    ("or", "logical_or"): lambda tracer, a, b: 1 - (1 - _number(a)) * (1 - _number(b)),
+    ("ne", "not_equal"): lambda a, b: 1 - _eq(a, b),
+    ("invert", "logical_not"): lambda a: 1 - _number(a),
+    ("and", "logical_and"): lambda a, b: _number(a) * _number(b),
+    ("or", "logical_or"): lambda a, b: 1 - (1 - _number(a)) * (1 - _number(b)),
 }
 for _names, _function in _COMPARISONS.items():
-    _register(*_names)(partial(_comparison, _function))
+    traced(*_names)(partial(_comparison, _function))
 
 
 def _number(condition: Any) -> Any:
     if not is_a(condition, Condition):
         raise Untraceable("it combines a comparison with something else")
-    return Symbol(condition.tracer, condition.codes, condition.shape)
+    return Symbol(condition.codes, condition.shape)
 
 
-@_register("where")
-def _where(tracer: Tracer, condition: Any, a: Any, b: Any) -> Symbol:
+@traced("where")
+def where(condition: Any, a: Any, b: Any) -> Any:
+    """The first of two tensors or numbers where a condition is true, else the second."""
     if is_a(a, Condition):
         if is_a(condition, Condition):
             raise Untraceable("it chooses between the results of comparisons")
@@ -137,35 +127,33 @@ def _where(tracer: Tracer, condition: Any, a: Any, b: Any) -> Symbol:
         raise Untraceable("it chooses by a tensor that is not the result of a comparison")
     if all(is_a(part, (int, float, Condition)) for part in (a, b)):
         raise Untraceable("it chooses between numbers, whose dtype is not that of the states")
-    return tracer.pointwise("where", condition, a, b)
+    return pointwise("where", condition, a, b)
 
 
-@_register("masked_fill")
-def _masked_fill(tracer: Tracer, a: Any, mask: Any, value: Any) -> Symbol:
+@traced("masked_fill")
+def _masked_fill(a: Any, mask: Any, value: Any) -> Symbol:
     if not is_a(value, (int, float)) and value.dim():
         raise Untraceable("it calls masked_fill with a value that is not a number")
-    return _where(tracer, mask, value, a)
+    return where(mask, value, a)
 
 
-@_register("maximum")
-def maximum(tracer: Tracer, a: Any, b: Any) -> Any:
+@traced("maximum")
+def maximum(a: Any, b: Any) -> Any:
     """The larger of two tensors; where they are equal, each has half of the gradient."""
     if not all(is_a(part, (Symbol, Tensor)) for part in (a, b)):
         raise Untraceable("it takes the maximum of a tensor and a number")
-    return tracer.pointwise("larger", a, b)
+    return pointwise("larger", a, b)
 
 
-@_register("minimum")
-def minimum(tracer: Tracer, a: Any, b: Any) -> Any:
+@traced("minimum")
+def minimum(a: Any, b: Any) -> Any:
     """The smaller of two tensors, as :func:`maximum`."""
-    # A parameter is negated beforehand, for all nodes.
-    pair = (tracer.call_now(Tensor.neg, (x,), {}) if is_a(x, Tensor) else -x for x in (a, b))
-    return -maximum(tracer, *pair)
+    return -maximum(*(beforehand(Tensor.neg, x) if is_a(x, Tensor) else -x for x in (a, b)))
 
 
-_register("abs", "absolute")(
-    lambda tracer, a: a * (_ge(tracer, a, 0.0) - _ge(tracer, 0.0, a))  # without a gradient at 0
-)
+@traced("abs", "absolute")
+def _abs(a: Any) -> Any:
+    return a * (_ge(a, 0.0) - _ge(0.0, a))  # without a gradient at 0
 
 
 @cache
@@ -176,39 +164,37 @@ def _has_gradients_at_bounds() -> bool:
         return bool(torch.autograd.grad(x.clamp(min=0), x)[0])
 
 
-@_register("clamp", "clip")
-def _clamp(tracer: Tracer, a: Any, min: Any = None, max: Any = None) -> Symbol:
+@traced("clamp", "clip")
+def _clamp(a: Any, min: Any = None, max: Any = None) -> Symbol:
     if not all(is_a(bound, (int, float, type(None))) for bound in (min, max)):
         raise Untraceable("it clamps a tensor between others")
-    return _clamped(tracer, a, min, max, at_bounds=_has_gradients_at_bounds())
+    return _clamped(a, min, max, at_bounds=_has_gradients_at_bounds())
 
 
-def _clamped(
-    tracer: Tracer, a: Any, min: float | None, max: float | None, *, at_bounds: bool
-) -> Any:
+def _clamped(a: Any, min: float | None, max: float | None, *, at_bounds: bool) -> Any:
     """A tensor clamped between numbers, with a gradient at the bounds or without."""
     if min is not None:
-        a = _where(tracer, a < min if at_bounds else a <= min, min, a)
-    return a if max is None else _where(tracer, a > max if at_bounds else a >= max, max, a)
+        a = where(a < min if at_bounds else a <= min, min, a)
+    return a if max is None else where(a > max if at_bounds else a >= max, max, a)
 
 
-_register("clamp_min")(lambda tracer, a, min: _clamp(tracer, a, min))
-_register("clamp_max")(lambda tracer, a, max: _clamp(tracer, a, None, max))
+traced("clamp_min")(lambda a, min: _clamp(a, min))
+traced("clamp_max")(lambda a, max: _clamp(a, None, max))
 
 
-@_register("lerp")
-def _lerp(tracer: Tracer, a: Any, b: Any, weight: Any) -> Symbol:
-    difference = tracer.pointwise("sub", b, a)
+@traced("lerp")
+def _lerp(a: Any, b: Any, weight: Any) -> Symbol:
+    difference = pointwise("sub", b, a)
     if is_a(weight, (int, float)):
         end, share = (a, weight) if abs(weight) < _HALF else (b, weight - 1)
     else:  # the result is b where the weight is 1
-        if is_a(weight, Tensor):  # a parameter: beforehand, for all nodes
-            low, share = (tracer.call_now(part, (weight,), {}) for part in (_is_low, _share))
+        if is_a(weight, Tensor):
+            low, share = beforehand(_is_low, weight), beforehand(_share, weight)
         else:
-            low = POINTWISE["lt"](tracer, abs(weight), _HALF)
-            share = _where(tracer, low, weight, weight - 1)
-        end = tracer.pointwise("where", low, a, b)
-    return tracer.pointwise("add", end, tracer.pointwise("mul", share, difference))
+            low = abs(weight) < _HALF
+            share = where(low, weight, weight - 1)
+        end = pointwise("where", low, a, b)
+    return pointwise("add", end, pointwise("mul", share, difference))
 
 
 def _is_low(weight: Tensor) -> Tensor:
@@ -223,25 +209,20 @@ def _share(weight: Tensor) -> Tensor:
 
 _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772, 1.0507009873554805  # Klambauer et al. 2017
 
-_register("silu")(lambda tracer, a, inplace=False: a * a.sigmoid())
-_register("leaky_relu")(
-    lambda tracer, a, negative_slope=0.01, inplace=False: _where(
-        tracer, a > 0, a, a * negative_slope
-    )
-)
-_register("elu")(
-    lambda tracer, a, alpha=1, inplace=False: _where(
-        tracer, a > 0, a, alpha * _clamped(tracer, a, None, 0.0, at_bounds=True).expm1()
-    )
-)
-_register("selu")(
-    lambda tracer, a, inplace=False: POINTWISE["elu"](tracer, a, _SELU_ALPHA) * _SELU_SCALE
-)
-_register("softsign")(lambda tracer, a: a / (abs(a) + 1))
+
+@traced("elu")
+def _elu(a: Any, alpha: float = 1) -> Any:
+    return where(a > 0, a, alpha * _clamped(a, None, 0.0, at_bounds=True).expm1())
 
 
-@_register("gelu")
-def _gelu(tracer: Tracer, a: Any, *, approximate: str = "none") -> Any:
+traced("silu")(lambda a: a * a.sigmoid())
+traced("selu")(lambda a: _elu(a, _SELU_ALPHA) * _SELU_SCALE)
+traced("leaky_relu")(lambda a, negative_slope=0.01: where(a > 0, a, a * negative_slope))
+traced("softsign")(lambda a: a / (abs(a) + 1))
+
+
+@traced("gelu")
+def _gelu(a: Any, *, approximate: str = "none") -> Any:
     if approximate == "none":
         return a * 0.5 * (1 + (a * math.sqrt(0.5)).erf())
     if approximate != "tanh":
@@ -249,40 +230,36 @@ def _gelu(tracer: Tracer, a: Any, *, approximate: str = "none") -> Any:
     return a * 0.5 * (1 + ((a + 0.044715 * a**3) * math.sqrt(2 / math.pi)).tanh())
 
 
-@_register("hardtanh")
-def _hardtanh(
-    tracer: Tracer, a: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
-) -> Symbol:
-    return _clamped(tracer, a, min_val, max_val, at_bounds=False)
+@traced("hardtanh")
+def _hardtanh(a: Any, min_val: float = -1.0, max_val: float = 1.0) -> Symbol:
+    return _clamped(a, min_val, max_val, at_bounds=False)
 
 
-_register("relu6")(lambda tracer, a, inplace=False: _hardtanh(tracer, a, 0.0, 6.0))
+traced("relu6")(lambda a: _hardtanh(a, 0.0, 6.0))
 
 
-@_register("prelu")
-def _prelu(tracer: Tracer, a: Any, weight: Any) -> Symbol:
+@traced("prelu")
+def _prelu(a: Any, weight: Any) -> Symbol:
     if weight.numel() > 1 and a.dim() != 2:
         raise Untraceable("it calls prelu with one slope for each position in the second dimension")
-    return _where(tracer, a > 0, a, a * weight)
+    return where(a > 0, a, a * weight)
 
 
-@_register("softplus")
-def _softplus(tracer: Tracer, a: Any, beta: float = 1, threshold: float = 20) -> Any:
+@traced("softplus")
+def _softplus(a: Any, beta: float = 1, threshold: float = 20) -> Any:
     scaled = a * beta
-    soft = _clamped(tracer, scaled, None, threshold, at_bounds=True).exp().log1p() / beta
-    return _where(tracer, scaled > threshold, a, soft)
+    soft = _clamped(scaled, None, threshold, at_bounds=True).exp().log1p() / beta
+    return where(scaled > threshold, a, soft)
 
 
-_register("mish")(lambda tracer, a, inplace=False: a * _softplus(tracer, a).tanh())
-_register("logsigmoid", "log_sigmoid")(
-    lambda tracer, a: -_softplus(tracer, -a, threshold=40)  # from where on 1 + exp(a) is exp(a)
+traced("mish")(lambda a: a * _softplus(a).tanh())
+traced("logsigmoid", "log_sigmoid")(
+    lambda a: -_softplus(-a, threshold=40)  # from where on 1 + exp(a) is exp(a)
 )
 
 
-@_register("dropout")
-def _dropout(
-    tracer: Tracer, a: Any, p: float = 0.5, training: bool = True, inplace: bool = False
-) -> Symbol:
+@traced("dropout")
+def _dropout(a: Any, p: float = 0.5, training: bool = True) -> Symbol:
     if training and p > 0:
         raise Untraceable(
             "it calls dropout in training: a mask that extra_inputs returns can be traced"

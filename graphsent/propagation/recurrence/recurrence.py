@@ -9,12 +9,13 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
+import graphsent.propagation.recurrence.functions  # noqa: F401  # so that they can be traced
 from graphsent._derived import Unchanging
 from graphsent.propagation.errors import PropagationError
 from graphsent.propagation.recurrence.differentiation import Gradients, differentiate
 from graphsent.propagation.recurrence.expressions import Expressions, Ref, Value
-from graphsent.propagation.recurrence.functions import FUNCTIONS
 from graphsent.propagation.recurrence.symbols import (
     NODES,
     Call,
@@ -163,7 +164,7 @@ def trace(
     Raises:
         Untraceable: If it cannot be traced.
     """
-    tracer = Tracer(FUNCTIONS, tensors, dtype, num_slots)
+    tracer = Tracer(tensors, dtype, num_slots)
     tracer.num_inputs = len(input_widths)
     inputs: list[Any] = [tracer.input(n, width) for n, width in enumerate(input_widths)]
     if children:
@@ -207,8 +208,8 @@ def linear_map(
     Raises:
         Untraceable: If it cannot be traced, or does not return a matrix.
     """
-    tracer = Tracer(FUNCTIONS, tensors, dtype)
-    rows = tracer.input(0, in_feats)
+    tracer = Tracer(tensors, dtype)
+    rows: Any = tracer.input(0, in_feats)
     with torch.enable_grad(), tracer:
         result = function(rows)
     if not is_a(result, Symbol) or result.numbers[:-1] != (NODES.number,):
@@ -216,7 +217,8 @@ def linear_map(
     width = result.numbers[1]
     names: list[Any] = [known.key for known in tracer.constants]
     if names and not tracer.calls and tracer.shapes == [(width, in_feats), (width,)][: len(names)]:
-        expected = FUNCTIONS["linear"](tracer, rows, *(tensors[name] for name in names))
+        with torch.enable_grad(), tracer:
+            expected: Any = functional.linear(rows, *(tensors[name] for name in names))
         if tracer.refs(expected) == tracer.refs(result):  # equal expressions are the same value
             return (names[0], names[1] if len(names) > 1 else None), width
     return None, width

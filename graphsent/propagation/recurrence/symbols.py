@@ -11,9 +11,9 @@ from torch import Tensor
 
 
 class _Tracing(threading.local):
-    """Of each thread: whether it traces a function, and the latest reason why that fails."""
+    """Of each thread: the :class:`.tracing.Tracer` at work, and the latest reason why it fails."""
 
-    active: bool = False
+    tracer: Any = None
     reason: str | None = None
 
 
@@ -30,7 +30,7 @@ class Untraceable(Exception):
 
 def _kind(self: Any) -> type:
     """``__class__`` where ``isinstance`` is refused: its result would differ from torch's."""
-    if TRACING.active:
+    if TRACING.tracer is not None:
         raise Untraceable(self.reason)
     return type(self)
 
@@ -105,7 +105,6 @@ class Symbol:
     """Stands for a tensor: each of its elements is a column of a value.
 
     Attributes:
-        tracer: The :class:`.tracing.Tracer` that is called.
         codes: int64, value and column of each element; of size 1 where ``shape`` has a
             :class:`Size`.
         shape: Shape of the tensor.
@@ -114,10 +113,8 @@ class Symbol:
 
     __array_priority__ = 1000
 
-    def __init__(
-        self, tracer: Any, codes: Tensor, shape: Sequence[int | Size], shared: bool = False
-    ) -> None:
-        self.tracer, self.codes, self.shape, self.shared = tracer, codes, Shape(shape), shared
+    def __init__(self, codes: Tensor, shape: Sequence[int | Size], shared: bool = False) -> None:
+        self.codes, self.shape, self.shared = codes, Shape(shape), shared
 
     @property
     def numbers(self) -> tuple[int, ...]:
@@ -138,12 +135,12 @@ class Symbol:
     @property
     def dtype(self) -> torch.dtype:
         """That of the parameters."""
-        return self.tracer.like.dtype
+        return TRACING.tracer.like.dtype
 
     @property
     def device(self) -> torch.device:
         """That of the parameters."""
-        return self.tracer.like.device
+        return TRACING.tracer.like.device
 
     def __bool__(self, *_: Any, **__: Any) -> Any:
         raise Untraceable("it depends on the values of a tensor")
@@ -169,7 +166,7 @@ class Symbol:
             raise AttributeError(name)
         if not callable(getattr(Tensor, name)):
             raise Untraceable(f"it reads {name} of a tensor")
-        return lambda *args, **kwargs: self.tracer.call(name, (self, *args), kwargs)
+        return lambda *args, **kwargs: _call(name, (self, *args), kwargs)
 
     @classmethod
     def __torch_function__(
@@ -182,9 +179,15 @@ class Symbol:
         raise Untraceable(f"it calls {func.__name__} outside the traced function")
 
 
+def _call(name: str, args: tuple, kwargs: dict[str, Any]) -> Any:
+    if TRACING.tracer is None:
+        raise Untraceable(f"it calls {name} outside the traced function")
+    return TRACING.tracer.call(name, args, kwargs)
+
+
 def _operator(name: str, reflected: bool = False) -> Callable[..., Any]:
     def operate(self: Symbol, *args: Any) -> Any:
-        return self.tracer.call(name, (*args, self) if reflected else (self, *args), {})
+        return _call(name, (*args, self) if reflected else (self, *args), {})
 
     return operate
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -37,6 +37,7 @@ MOST_PIECES = 256
 DRAWS = "it draws random numbers"
 """The reason not to trace a call: it would be repeated in every run, with other numbers."""
 
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 _COLUMNS = 1 << 32
 _OF_CONDITIONS = {"where", "masked_fill", "mul", "to", "type_as", "float", "double"}
 _OF_CONDITIONS |= {"and", "or", "invert", "logical_and", "logical_or", "logical_not"}
@@ -45,18 +46,25 @@ _FIXED |= {"is_floating_point", "is_complex", "element_size", "get_device"}
 """Functions that do not depend on the values of tensors."""
 _DYNAMIC = {torch.Tag.dynamic_output_shape, torch.Tag.data_dependent_output}
 
+FUNCTIONS: dict[str, Callable[..., Any]] = {}
+"""The functions of torch that can be traced, by name; they take its arguments."""
 
-def registering(table: dict[str, Callable[..., Any]]) -> Callable[..., Any]:
-    """A decorator that adds functions to a table, under the names passed to it."""
+_SHARING: set[str] = set()
+"""Those whose result may share memory with their first argument."""
 
-    def named(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-        def enter(function: Callable[..., Any]) -> Callable[..., Any]:
-            table.update(dict.fromkeys(names, function))
-            return function
 
-        return enter
+def traced(*names: str, sharing: bool = False) -> Callable[[_Function], _Function]:
+    """A decorator that enters a function in :data:`FUNCTIONS` under some names.
 
-    return named
+    It may be written with methods and operators of symbols: what these share is not noted within.
+    """
+
+    def enter(function: _Function) -> _Function:
+        FUNCTIONS.update(dict.fromkeys(names, function))
+        _SHARING.update(names if sharing else ())
+        return function
+
+    return enter
 
 
 def like_of(tensors: Mapping[str, Tensor], dtype: torch.dtype) -> Tensor:
@@ -104,7 +112,6 @@ class Tracer(TorchFunctionMode):
     """Records the functions that are called while it is active as expressions.
 
     Args:
-        functions: Supported functions of torch by name, with the tracer as first argument.
         tensors: Parameters and buffers by name, those of real numbers on one device.
         dtype: Dtype of these, and of the inputs.
         num_slots: Slots per node; None if predecessors are unordered.
@@ -112,13 +119,12 @@ class Tracer(TorchFunctionMode):
 
     def __init__(
         self,
-        functions: Mapping[str, Callable[..., Any]],
         tensors: Mapping[str, Tensor],
         dtype: torch.dtype,
         num_slots: int | None = None,
     ) -> None:
         super().__init__()
-        self.functions, self.num_slots = functions, num_slots
+        self.num_slots = num_slots
         self.like = like_of(tensors, dtype)
         self.expressions = Expressions()
         self.num_inputs: int | None = None  # set if products of inputs are to be hoisted
@@ -126,17 +132,19 @@ class Tracer(TorchFunctionMode):
         self.calls: list[Call] = []
         self.constants: list[Known] = []
         self.shapes: list[tuple[int, ...]] = []
+        self._inside = False  # a function of FUNCTIONS
         self._known = {id(tensor): Known(name) for name, tensor in tensors.items()}
         self._kept: list[Tensor] = []  # so that their ids are not reused
         self._fixed: set[int] = set()  # ids of those that do not depend on parameters or buffers
 
     def __enter__(self) -> Tracer:
-        TRACING.active, TRACING.reason = True, None
+        self._outer = TRACING.tracer
+        TRACING.tracer, TRACING.reason = self, None
         return super().__enter__()
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         super().__exit__(kind, error, trace)
-        TRACING.active, reason = False, TRACING.reason
+        TRACING.tracer, reason = self._outer, TRACING.reason
         if reason and kind is not Untraceable and issubclass(kind or Exception, Exception):
             raise Untraceable(reason) from error  # which the function caught
 
@@ -145,24 +153,45 @@ class Tracer(TorchFunctionMode):
     def input(self, number: int, width: int) -> Symbol:
         """A symbol for inputs, (nodes, width)."""
         value = self.expressions.make("input", Domain.NODE, width, (), number)
-        return Symbol(self, self.codes_of([value.ref()])[None], (NODES, width), shared=True)
+        return symbol_of([value.ref()], (NODES, width), shared=True)
 
     def children(self, part: int, width: int) -> Symbol:
         """A symbol for a part of the predecessors' states, (nodes, predecessors, width)."""
         make = self.expressions.make
         if self.num_slots is None:
             value = make("state", Domain.SOURCE, width, (), (part, None))
-            codes = self.codes_of([value.ref()])[None, None]
-            return Symbol(self, codes, (NODES, CHILDREN, width), shared=True)
+            return symbol_of([value.ref()], (NODES, CHILDREN, width), shared=True)
         slots = range(self.num_slots)
         values = [make("state", Domain.NODE, width, (), (part, slot)) for slot in slots]
-        codes = self.codes_of([value.ref() for value in values])
-        shape = NODES, self.num_slots, width
-        return Symbol(self, codes.reshape(1, -1, width), shape, shared=True)
+        refs = [value.ref() for value in values]
+        return symbol_of(refs, (NODES, self.num_slots, width), shared=True)
 
     def refs(self, symbol: Symbol) -> list[Ref]:
         """The columns of a row of a symbol, in order."""
         return [refs[0] for refs in self.runs(symbol.codes)]
+
+    def runs(self, *given: Tensor) -> list[tuple[Ref, ...]]:
+        """Splits tensors of codes into ranges in which each of them runs through one value."""
+        codes = [part.reshape(-1).numpy() for part in given]
+        length = len(codes[0])
+        steps = np.stack([np.diff(part) for part in codes])
+        found, begin = [], 0
+        while begin < length:
+            end, step = begin + 1, steps[:, begin : begin + 1]  # empty at the last code
+            if step.size and ((step == 0) | (step == 1)).all():
+                others = np.flatnonzero((steps[:, begin:] != step).any(0))
+                end = end + int(others[0]) if len(others) else length
+            found.append(tuple(self._ref(part, begin, end) for part in codes))
+            begin = end
+            if len(found) > MOST_PIECES:
+                raise Untraceable(f"a tensor consists of more than {MOST_PIECES} pieces")
+        return found
+
+    def _ref(self, codes: np.ndarray, begin: int, end: int) -> Ref:
+        number, first = divmod(int(codes[begin]), _COLUMNS)
+        spread = end > begin + 1 and codes[begin + 1] == codes[begin]
+        value = self.expressions.values[number]
+        return Ref(value, first, end - begin, spread or value.op == "number")
 
     def constant(self, tensor: Tensor) -> int:
         """The number of a constant: a parameter, a buffer, or a function of these."""
@@ -202,21 +231,30 @@ class Tracer(TorchFunctionMode):
             return self._call_in_place(name, args, kwargs)
         name = name.strip("_").removeprefix("special_")  # as of torch.special
         kwargs = {"dim" if key == "axis" else key: value for key, value in kwargs.items()}
+        kwargs.pop("inplace", None)
         if not args and "input" in kwargs:
             args = (kwargs.pop("input"),)
-        if name not in self.functions:
+        if name not in FUNCTIONS:
             raise Untraceable(f"it calls {name}, which cannot be traced")
         if name not in _OF_CONDITIONS and _contain(Condition, args, kwargs):
             raise Untraceable("it computes with the results of comparisons")
+        inside, self._inside = self._inside, True
         try:
             with torch._C.DisableTorchFunction():  # operations on codes are not traced
-                return self.functions[name](self, *args, **kwargs)
-        except Untraceable:
-            raise
+                result = FUNCTIONS[name](*args, **kwargs)
         except Exception as error:
+            if inside or type(error) is Untraceable:
+                raise
             # Without the name of the function of this package that an argument does not fit.
             problem = re.sub(r"^\S+\(\) ", "", str(error))
             raise Untraceable(f"it calls {name}: {problem}") from error
+        finally:
+            self._inside = inside
+        if name in _SHARING and not inside:
+            for part in leaves((args[:1], result)):
+                if is_a(part, Symbol):
+                    part.shared = True
+        return result
 
     def _call_in_place(self, name: str, args: tuple, kwargs: dict[str, Any]) -> Symbol:
         """Calls a function that changes its first argument: the symbol stands for its result."""
@@ -267,69 +305,60 @@ class Tracer(TorchFunctionMode):
             for place, part in enumerate(result):
                 self._record(Call(operator.getitem, (Known(number), place), {}), part)
 
-    # For the functions of torch
 
-    def lifted(self, given: Any) -> Symbol:
-        """Converts a number or a known tensor to a symbol."""
-        if is_a(given, Symbol):
-            return given
-        if is_a(given, Tensor):
-            number = self.constant(given)
-            value = self.expressions.make("constant", Domain.CONSTANT, given.numel(), (), number)
-            return Symbol(self, self.codes_of([value.ref()]).reshape(given.shape), given.shape)
-        if is_a(given, (int, float)):
-            return Symbol(self, self.codes_of([self.expressions.number(given, 1)])[0], ())
-        if is_a(given, Size):
-            given.refuse()
-        raise Untraceable(f"it uses {type(given).__name__} as a number")
+# For the functions of torch
 
-    def pointwise(self, op: str, *given: Any) -> Any:
-        """A pointwise operation, with broadcasting; of parameters alone, computed beforehand."""
-        if _contain(Tensor, given) and not _contain(Symbol, given):
-            return self.call_now(OPERATIONS[op].function, given, {})
-        return self.each(lambda *refs: self.expressions.pointwise(op, *refs), *given)
 
-    def each(self, make: Callable[..., Ref], *given: Any) -> Symbol:
-        """A function of the columns of symbols, with broadcasting."""
-        symbols = [self.lifted(part) for part in given]
-        shape = shape_of(np.broadcast_shapes(*(symbol.numbers for symbol in symbols)))
-        codes = torch.broadcast_tensors(*(symbol.codes for symbol in symbols))
-        results = [make(*refs) for refs in self.runs(*codes)]
-        values = [ref.value for ref in results]
-        if any(v.domain == Domain.CONSTANT and v.op not in ("constant", "number") for v in values):
-            raise Untraceable("it combines parameters that were expanded to all nodes")
-        return Symbol(self, self.codes_of(results).reshape(codes[0].shape), shape)
+def symbol_of(refs: Sequence[Ref], shape: Sequence[int | Size], *, shared: bool = False) -> Symbol:
+    """A symbol for columns, in the order of its elements."""
+    parts = [np.zeros(0, np.int64)]
+    for ref in refs:
+        columns = np.arange(ref.width, dtype=np.int64) * (not ref.spread)
+        parts.append(ref.value.number * _COLUMNS + ref.first + columns)
+    sizes = [1 if isinstance(size, Size) else size for size in shape]
+    return Symbol(torch.from_numpy(np.concatenate(parts)).reshape(sizes), shape, shared)
 
-    def codes_of(self, refs: Sequence[Ref]) -> Tensor:
-        """The codes of columns: number of the value, and column."""
-        parts = []
-        for ref in refs:
-            columns = np.arange(ref.width, dtype=np.int64) * (not ref.spread)
-            parts.append(ref.value.number * _COLUMNS + ref.first + columns)
-        return torch.from_numpy(np.concatenate(parts) if parts else np.zeros(0, np.int64))
 
-    def runs(self, *given: Tensor) -> list[tuple[Ref, ...]]:
-        """Splits tensors of codes into ranges in which each of them runs through one value."""
-        codes = [part.reshape(-1).numpy() for part in given]
-        length = len(codes[0])
-        steps = np.stack([np.diff(part) for part in codes])
-        found, begin = [], 0
-        while begin < length:
-            end, step = begin + 1, steps[:, begin : begin + 1]  # empty at the last code
-            if step.size and ((step == 0) | (step == 1)).all():
-                others = np.flatnonzero((steps[:, begin:] != step).any(0))
-                end = end + int(others[0]) if len(others) else length
-            found.append(tuple(self._ref(part, begin, end) for part in codes))
-            begin = end
-            if len(found) > MOST_PIECES:
-                raise Untraceable(f"a tensor consists of more than {MOST_PIECES} pieces")
-        return found
+def lifted(given: Any) -> Symbol:
+    """Converts a number or a known tensor to a symbol."""
+    if is_a(given, Symbol):
+        return given
+    tracer: Tracer = TRACING.tracer
+    if is_a(given, Tensor):
+        number = tracer.constant(given)
+        value = tracer.expressions.make("constant", Domain.CONSTANT, given.numel(), (), number)
+        return symbol_of([value.ref()], given.shape)
+    if is_a(given, (int, float)):
+        return symbol_of([tracer.expressions.number(given, 1)], ())
+    if is_a(given, Size):
+        given.refuse()
+    raise Untraceable(f"it uses {type(given).__name__} as a number")
 
-    def _ref(self, codes: np.ndarray, begin: int, end: int) -> Ref:
-        number, first = divmod(int(codes[begin]), _COLUMNS)
-        spread = end > begin + 1 and codes[begin + 1] == codes[begin]
-        value = self.expressions.values[number]
-        return Ref(value, first, end - begin, spread or value.op == "number")
+
+def beforehand(function: Callable[..., Any], *given: Any) -> Tensor:
+    """A function of parameters alone, which each run computes once for all nodes."""
+    return TRACING.tracer.call_now(function, given, {})
+
+
+def pointwise(op: str, *given: Any) -> Any:
+    """A pointwise operation, with broadcasting."""
+    if _contain(Tensor, given) and not _contain(Symbol, given):
+        return beforehand(OPERATIONS[op].function, *given)
+    expressions = TRACING.tracer.expressions
+    return each(lambda *refs: expressions.pointwise(op, *refs), *given)
+
+
+def each(make: Callable[..., Ref], *given: Any) -> Symbol:
+    """A function of the columns of symbols, with broadcasting."""
+    tracer: Tracer = TRACING.tracer
+    symbols = [lifted(part) for part in given]
+    shape = shape_of(np.broadcast_shapes(*(symbol.numbers for symbol in symbols)))
+    codes = torch.broadcast_tensors(*(symbol.codes for symbol in symbols))
+    results = [make(*refs) for refs in tracer.runs(*codes)]
+    values = [ref.value for ref in results]
+    if any(v.domain == Domain.CONSTANT and v.op not in ("constant", "number") for v in values):
+        raise Untraceable("it combines parameters that were expanded to all nodes")
+    return symbol_of(results, shape)
 
 
 def _is_in_place(name: str, kwargs: Mapping[str, Any]) -> bool:

@@ -12,6 +12,7 @@ from torch import Tensor
 from graphsent.propagation.recurrence.symbols import (
     CHILDREN,
     NODES,
+    TRACING,
     Condition,
     Size,
     Symbol,
@@ -21,7 +22,7 @@ from graphsent.propagation.recurrence.symbols import (
     mapped,
     shape_of,
 )
-from graphsent.propagation.recurrence.tracing import Tracer, registering
+from graphsent.propagation.recurrence.tracing import lifted, traced
 
 _VIEWS = (
     *("reshape", "view", "flatten", "unflatten", "expand", "broadcast_to", "unsqueeze", "squeeze"),
@@ -40,8 +41,8 @@ def _view(function: Callable[..., Any]) -> Callable[..., Any]:
     unique sizes, so that these dimensions can be found in the result.
     """
 
-    def view(tracer: Tracer, given: Any, *args: Any, **kwargs: Any) -> Any:
-        symbol = tracer.lifted(given)
+    def view(given: Any, *args: Any, **kwargs: Any) -> Any:
+        symbol = lifted(given)
 
         def called(tensor: Tensor, number: Callable[[Size], int]) -> Any:
             others = mapped(lambda part: number(part) if is_a(part, Size) else part, (args, kwargs))
@@ -71,7 +72,7 @@ def _steps(tensor: Tensor) -> dict[int, int]:
 
 def _moved(symbol: Symbol, codes: Tensor, moved: Tensor, numbers: Sequence[int]) -> Symbol:
     """A symbol for codes, with the dimensions of a meta tensor."""
-    result = Symbol(symbol.tracer, codes, shape_of(moved.shape))
+    result = Symbol(codes, shape_of(moved.shape))
     unknown = sorted(size.number for size in result.shape if isinstance(size, Size))
     known = tuple(1 if isinstance(size, Size) else size for size in result.shape)
     if unknown != list(numbers) or known != tuple(codes.shape):
@@ -79,105 +80,75 @@ def _moved(symbol: Symbol, codes: Tensor, moved: Tensor, numbers: Sequence[int])
     return result
 
 
-def sharing(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function whose result may share memory with its first argument."""
-
-    def call(tracer: Tracer, a: Any, *args: Any, **kwargs: Any) -> Any:
-        result = function(tracer, a, *args, **kwargs)
-        for symbol in leaves((a, result)):
-            if is_a(symbol, Symbol):
-                symbol.shared = True
-        return result
-
-    return call
+for _name in _VIEWS:
+    traced(_name, sharing=True)(_view(getattr(Tensor, _name)))
+_item = _view(Tensor.__getitem__)
 
 
-_moving = {name: _view(getattr(Tensor, name)) for name in _VIEWS}
-VIEWS: dict[str, Callable[..., Any]] = {name: sharing(view) for name, view in _moving.items()}
-_register = registering(VIEWS)
-_item, _expand, _reshape = _view(Tensor.__getitem__), _moving["expand"], _moving["reshape"]
-chunk, squeeze, transpose, unbind, unsqueeze = (
-    _moving[name] for name in ("chunk", "squeeze", "transpose", "unbind", "unsqueeze")
-)
-
-
-def broadcast(tracer: Tracer, *given: Any) -> list[Symbol]:
-    """Symbols of the same shape."""
-    symbols = [tracer.lifted(part) for part in given]
-    shape = shape_of(torch.broadcast_shapes(*(symbol.numbers for symbol in symbols)))
-    return [_expand(tracer, symbol, *shape) for symbol in symbols]
-
-
-@_register("getitem")
-@sharing
-def _getitem(tracer: Tracer, a: Symbol, index: Any) -> Symbol:
+@traced("getitem", sharing=True)
+def _getitem(a: Symbol, index: Any) -> Symbol:
     for part in leaves(index):
         if is_a(part, bool) or not is_a(part, (int, slice, type(None), type(...))):
             raise Untraceable("it indexes with a tensor or a mask")
-    return _item(tracer, a, index)
+    return _item(a, index)
 
 
-_register("expand_as")(sharing(lambda tracer, a, other: _expand(tracer, a, *other.shape)))
-_register("view_as", "reshape_as")(
-    sharing(lambda tracer, a, other: _reshape(tracer, a, *other.shape))
-)
+traced("expand_as", sharing=True)(lambda a, other: lifted(a).expand(*other.shape))
+traced("view_as", "reshape_as", sharing=True)(lambda a, other: lifted(a).reshape(*other.shape))
 
 
-@_register("new_full")
+@traced("new_full")
 def _repeated(
-    tracer: Tracer, a: Symbol, size: Any, fill_value: float, dtype: Any = None, device: Any = None
+    a: Symbol, size: Any, fill_value: float, dtype: Any = None, device: Any = None
 ) -> Symbol:
-    like = tracer.like
+    like = TRACING.tracer.like
     if dtype not in (None, like.dtype) or device not in (None, like.device, like.device.type):
         raise Untraceable("it changes the dtype or device of a tensor")
-    return _expand(tracer, fill_value, tuple(size))
+    return lifted(fill_value).expand(tuple(size))
 
 
-@_register("full_like")
-def _full_like(tracer: Tracer, input: Symbol, fill_value: float, **kind: Any) -> Symbol:
-    return _repeated(tracer, input, input.shape, fill_value, **kind)
+@traced("full_like")
+def _full_like(input: Symbol, fill_value: float, **kind: Any) -> Symbol:
+    return _repeated(input, input.shape, fill_value, **kind)
 
 
-def _repeating(number: float, tracer: Tracer, input: Symbol, *shape: Any, **kind: Any) -> Symbol:
+def _repeating(number: float, input: Symbol, *shape: Any, **kind: Any) -> Symbol:
     size = kind.pop("size", shape or input.shape)
     size = size[0] if len(size) == 1 and is_a(size[0], (tuple, list)) else size
-    return _repeated(tracer, input, size, number, **kind)
+    return _repeated(input, size, number, **kind)
 
 
-_register("zeros_like", "new_zeros")(partial(_repeating, 0.0))
-_register("ones_like", "new_ones")(partial(_repeating, 1.0))
+traced("zeros_like", "new_zeros")(partial(_repeating, 0.0))
+traced("ones_like", "new_ones")(partial(_repeating, 1.0))
+traced("clone")(lambda a: Symbol(a.codes, a.shape))
 
 
-_register("clone")(lambda tracer, a: Symbol(tracer, a.codes, a.shape))
-
-
-@_register("to", "type_as", "contiguous")
-@sharing
-def _same(tracer: Tracer, a: Symbol, *args: Any, **kwargs: Any) -> Symbol:
-    like = tracer.like
+@traced("to", "type_as", "contiguous", sharing=True)
+def _same(a: Symbol, *args: Any, **kwargs: Any) -> Symbol:
+    like = TRACING.tracer.like
     others = {like.dtype} if is_a(a, Condition) else {like.dtype, like.device, like.device.type}
     same = ((is_a(p, Symbol) and not is_a(p, Condition)) or p in others for p in args)
     if kwargs or not all(same):
         raise Untraceable("it changes the dtype or device of a tensor")
-    return Symbol(tracer, a.codes, a.shape)
+    return Symbol(a.codes, a.shape)
 
 
-_register("float")(lambda tracer, a: _same(tracer, a, torch.float32))
-_register("double")(lambda tracer, a: _same(tracer, a, torch.float64))
+traced("float", sharing=True)(lambda a: _same(a, torch.float32))
+traced("double", sharing=True)(lambda a: _same(a, torch.float64))
 
 
-@_register("cat", "concat", "concatenate")
-def _cat(tracer: Tracer, tensors: Sequence[Any], dim: int = 0) -> Symbol:
-    symbols = [tracer.lifted(part) for part in tensors]
+@traced("cat", "concat", "concatenate")
+def _cat(tensors: Sequence[Any], dim: int = 0) -> Symbol:
+    symbols = [lifted(part) for part in tensors]
     dim = range(symbols[0].dim())[dim]
     others = {(*part.numbers[:dim], *part.numbers[dim + 1 :]) for part in symbols}
     if len(others) > 1 or any(is_a(part.shape[dim], Size) for part in symbols):
         raise Untraceable("it concatenates nodes or predecessors, or tensors of different sizes")
     codes = torch.cat([part.codes for part in symbols], dim)
     shape = symbols[0].shape
-    return Symbol(tracer, codes, (*shape[:dim], codes.shape[dim], *shape[dim + 1 :]))
+    return Symbol(codes, (*shape[:dim], codes.shape[dim], *shape[dim + 1 :]))
 
 
-@_register("stack")
-def _stack(tracer: Tracer, tensors: Sequence[Any], dim: int = 0) -> Symbol:
-    return _cat(tracer, [unsqueeze(tracer, part, dim) for part in tensors], dim)
+@traced("stack")
+def _stack(tensors: Sequence[Any], dim: int = 0) -> Symbol:
+    return _cat([lifted(part).unsqueeze(dim) for part in tensors], dim)
