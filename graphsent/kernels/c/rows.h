@@ -49,26 +49,21 @@ static struct lanes lanes_of(const struct convolution *c, int64_t thread) {
   return l;
 }
 
-// Copies rows, with `count` channels per group, to lanes.
-static inline void turn(const struct lanes *l, const real *rows, int64_t num_rows, int64_t stride,
-                        int64_t count, vec *to, int64_t across) {
-  for (int64_t t = 0; t < num_rows; t++, to += across) {
-    const real *row = rows + t * stride + l->group * count;
-    for (int64_t i = 0; i < l->n; i++) {
-      for (int64_t j = 0; j < count; j++) ((real *)(to + j))[i] = row[i * count + j];
-    }
-  }
-}
+enum way { TO_LANES, TO_ROWS, ADD_TO_ROWS };
 
-// Copies lanes to rows; adds them if `more`.
-static inline void turn_back(const struct lanes *l, const vec *from, int64_t across, real *rows,
-                             int64_t num_rows, int64_t stride, int64_t count, int more) {
-  for (int64_t t = 0; t < num_rows; t++, from += across) {
+// Copies between rows, with `count` channels per group, and lanes.
+static inline void turn(const struct lanes *l, enum way way, vec *lanes, int64_t across,
+                        real *rows, int64_t num_rows, int64_t stride, int64_t count) {
+  for (int64_t t = 0; t < num_rows; t++, lanes += across) {
     real *row = rows + t * stride + l->group * count;
     for (int64_t i = 0; i < l->n; i++) {
-      for (int64_t j = 0; j < count; j++) {
-        const real x = ((const real *)(from + j))[i];
-        row[i * count + j] = more ? row[i * count + j] + x : x;
+      for (int64_t j = 0; j < count; j++, row++) {
+        real *lane = (real *)(lanes + j) + i;
+        if (way == TO_LANES) {
+          *lane = *row;
+        } else {
+          *row = way == TO_ROWS ? *lane : *row + *lane;
+        }
       }
     }
   }
@@ -107,7 +102,8 @@ static void take_groups(const struct convolution *c, struct lanes *l, int64_t gr
 static void take_x(const struct convolution *c, const struct lanes *l, int64_t begin, int64_t n) {
   const int64_t channels = c->num_groups * c->inputs, margin = c->width - 1;
   memset(l->x, 0, margin * l->inputs * sizeof(vec));
-  turn(l, c->x + begin * channels, n, channels, c->inputs, l->x + margin * l->inputs, l->inputs);
+  turn(l, TO_LANES, l->x + margin * l->inputs, l->inputs, c->x + begin * channels, n, channels,
+       c->inputs);
   memset(l->x + (margin + n) * l->inputs, 0, margin * l->inputs * sizeof(vec));
 }
 
@@ -190,7 +186,7 @@ static void convolve_by(const struct convolution *c, int64_t thread, int64_t thr
       const int64_t num_steps = n + c->width - 1;
       take_x(c, &l, begin, n);
       convolve_lanes(c, &l, num_steps);
-      turn_back(&l, l.y, l.outputs, y, num_steps, channels, c->outputs, 0);
+      turn(&l, TO_ROWS, l.y, l.outputs, y, num_steps, channels, c->outputs);
       y += num_steps * channels;
     }
   }
@@ -202,12 +198,12 @@ static void convolve_back_by(const struct convolution *c, int64_t thread, int64_
   const int64_t channels = c->num_groups * c->outputs, size = c->num_groups * c->inputs;
   for (int64_t g = share_lanes(c->num_groups, thread, threads); g < last; g += LANES) {
     take_groups(c, &l, g, last);
-    const real *dy = c->dy;
+    real *dy = c->dy;
     for (int64_t u = 0; u < c->num_units; u++) {
       const int64_t begin = c->ranges[2 * u], n = c->ranges[2 * u + 1] - begin;
       if (n <= 0) continue;
       const int64_t num_steps = n + c->width - 1;
-      turn(&l, dy, num_steps, channels, c->outputs, l.y, l.outputs);
+      turn(&l, TO_LANES, l.y, l.outputs, dy, num_steps, channels, c->outputs);
       dy += num_steps * channels;
       if (c->dweight) {
         take_x(c, &l, begin, n);
@@ -215,7 +211,7 @@ static void convolve_back_by(const struct convolution *c, int64_t thread, int64_
       }
       if (c->dx) {
         rows_back(c, &l, n);
-        turn_back(&l, l.x, l.inputs, c->dx + begin * size, n, size, c->inputs, 1);
+        turn(&l, ADD_TO_ROWS, l.x, l.inputs, c->dx + begin * size, n, size, c->inputs);
       }
     }
     if (c->dweight) turn_weights(c, &l, NULL, l.dweight, c->dweight);
