@@ -34,12 +34,4 @@ int64_t use_library(const struct library *given) {
   library = given;
   return given->teams == TEAMS;
 }
-
-#define pack library->pack
-#define pack_transposed library->pack_transposed
-#define multiply_into library->multiply_into
-#define multiply_transposed library->multiply_transposed
-#define linear_numbers library->linear_numbers
-#define linear_forward_by library->linear_forward_by
-#define linear_backward_by library->linear_backward_by
 #endif

@@ -48,7 +48,7 @@ static void take_projection(struct own *s, struct arena *kept, int backward) {
   s->projected = take(kept, numbers);
   if (backward) s->dprojected = take(&s->work_arena, numbers);
   s->linear.sums = backward ? s->dprojected : s->projected;
-  s->linear.workspace = take(&s->work_arena, linear_numbers(&s->linear, backward));
+  s->linear.workspace = take(&s->work_arena, library->linear_numbers(&s->linear, backward));
 }
 
 // Divides the memory into arrays, or computes its size.

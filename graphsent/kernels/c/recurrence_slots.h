@@ -12,26 +12,17 @@ static void begin_sums(const struct own *s, const int *slots, int count, int64_t
   }
 }
 
-// Adds the products of the states of inner nodes in a slot to the sums of some rows.
-static void multiply_slot(struct own *s, int part, int slot, int64_t first, int64_t last,
-                          const real *packed, int64_t width, real *to) {
+// Multiplies a row for each inner node seen in a slot by the nodes of a block. The products are in
+// rows of these nodes, and added to what is there or in its place.
+static void multiply_links(struct own *s, int slot, int64_t first, int64_t last, struct rows rows,
+                           const real *packed, int64_t depth, int64_t columns, real *to, int add) {
   const int64_t *earlier = s->places.earlier + slot * (s->inner + 1), at = slot * s->inner;
   const int64_t link = earlier[first], count = earlier[last] - link;
-  const struct rows rows = {s->state[part], SIZE, s->places.link_states + at};
-  copy_rows(&rows, link, count, SIZE, s->copied);
-  multiply_into(s->copied, SIZE, count, packed, SIZE, width,
-                (struct sums){to - first * width, width, s->places.link_rows + at + link, 1});
-}
-
-// The gradients of these states.
-static void multiply_slot_back(struct own *s, int slot, int64_t first, int64_t last,
-                               const real *sums, int64_t width, const real *packed, real *to) {
-  const int64_t *earlier = s->places.earlier + slot * (s->inner + 1), at = slot * s->inner;
-  const int64_t link = earlier[first], count = earlier[last] - link;
-  const struct rows rows = {sums - first * width, width, s->places.link_rows + at};
-  copy_rows(&rows, link, count, width, s->copied);
-  multiply_into(s->copied, width, count, packed, width, SIZE,
-                (struct sums){to - first * SIZE, SIZE, s->places.link_rows + at + link, 0});
+  rows.listed += at;
+  copy_rows(&rows, link, count, depth, s->copied);
+  const int64_t *nodes = s->places.link_rows + at + link;
+  library->multiply_into(s->copied, depth, count, packed, depth, columns,
+                         (struct sums){to - first * columns, columns, nodes, add});
 }
 
 // The products of first-level states in a slot, once per pair.
@@ -43,8 +34,8 @@ static void multiply_pairs(struct own *s, int part, int slot, const real *packed
   for (int64_t n = share(begin, end, s->thread, s->threads); n < last; n += s->block) {
     const int64_t count = smaller(s->block, last - n);
     copy_rows(&rows, n, count, SIZE, s->copied);
-    multiply_into(s->copied, SIZE, count, packed, SIZE, width,
-                  (struct sums){to + n * width, width, NULL, more});
+    library->multiply_into(s->copied, SIZE, count, packed, SIZE, width,
+                           (struct sums){to + n * width, width, NULL, more});
   }
 }
 
@@ -71,8 +62,8 @@ static void multiply_pairs_back(struct own *s, int part, int slot, const real *s
   const int64_t last = share(begin, end, s->thread + 1, s->threads);
   for (int64_t n = share(begin, end, s->thread, s->threads); n < last; n += s->block) {
     const int64_t count = smaller(s->block, last - n);
-    multiply_into(sums + (s->inner + n) * width, width, count, packed, width, SIZE,
-                  (struct sums){s->copied, SIZE, NULL, 0});
+    library->multiply_into(sums + (s->inner + n) * width, width, count, packed, width, SIZE,
+                           (struct sums){s->copied, SIZE, NULL, 0});
     for (int64_t i = 0; i < count; i++) {
       add(s->dstate[part] + s->places.pair_starts[n + i] * SIZE, s->copied + i * SIZE, 0, SIZE);
     }
@@ -87,6 +78,7 @@ static void weigh_slot(struct own *s, int part, int slot, const real *sums, int6
   const int64_t *first = s->places.first_pair + slot, count = links + first[1] - first[0];
   const struct rows rows = {sums, width, s->places.link_rows + at};
   const struct rows states = {s->state[part], SIZE, s->places.link_states + at};
-  multiply_transposed(rows, width, states, SIZE, count, (struct sums){to, stride, NULL, 1},
-                      s->turned, s->thread, s->threads);
+  const struct sums added = {to, stride, NULL, 1};
+  library->multiply_transposed(rows, width, states, SIZE, count, added, s->turned,
+                               s->thread, s->threads);
 }

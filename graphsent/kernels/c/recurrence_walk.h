@@ -18,7 +18,7 @@ static void forward_by(const struct walk *given, int64_t thread, int64_t threads
   const struct walk *w = &s->walk;
   if (thread == 0) find_rows(s);
   pack_forward(s);
-  if (w->projection) linear_forward_by(&s->linear, thread, threads);
+  if (w->projection) library->linear_forward_by(&s->linear, thread, threads);
   BARRIER
   const int64_t end = share(0, w->num_starts, thread + 1, threads);
   for (int64_t row = share(0, w->num_starts, thread, threads); row < end; row += s->block) {
@@ -90,7 +90,7 @@ static void backward_by(const struct walk *given, int64_t thread, int64_t thread
   }
   settle(s, SUMMED_AT_ONCE);
   BARRIER
-  if (w->projection) linear_backward_by(&s->linear, thread, threads);
+  if (w->projection) library->linear_backward_by(&s->linear, thread, threads);
   weights_backward(s);
 }
 

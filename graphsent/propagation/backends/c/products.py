@@ -32,7 +32,7 @@ class Products:
             arrays = self.layout.arrays["BACKWARD" if back else "FORWARD"]
             arrays[name] = f"{depth} * padded({columns})"
             self.packing[back] += (
-                f"  {'pack' if back else 'pack_transposed'}(w->constants[{term.weight}] + "
+                f"  library->{'pack' if back else 'pack_transposed'}(w->constants[{term.weight}] + "
                 f"{term.column}, {self._stride(term)}, {depth}, {columns}, s->{name}, s->thread, "
                 "s->threads);\n"
             )
@@ -53,20 +53,21 @@ class Products:
             packed = self._packed(term, back=back)
             depth, columns = _sizes(term, back)
             begin = self.layout.block(value.args[0].value if back else term.rows)
-            if not self.layout.of_slot(term):
+            if self.layout.of_slot(term):
+                part, slot = term.rows.data
+                rows = f"s->state[{part}], SIZE, s->places.link_states"
+                if back:
+                    rows = f"{begin} - first * {depth}, {depth}, s->places.link_rows"
                 text += (
-                    f"multiply_into({begin}, {depth}, {count}, {packed}, {depth}, {columns}, "
-                    f"(struct sums){{to, {columns}, NULL, {added}}});\n"
+                    f"multiply_links(s, {slot}, first, last, (struct rows){{{rows}}}, {packed}, "
+                    f"{depth}, {columns}, to, {int(not back)});\n"
                 )
-                added = 1
                 continue
-            part, slot = term.rows.data
-            if back:
-                text += (
-                    f"multiply_slot_back(s, {slot}, first, last, {begin}, {depth}, {packed}, to);\n"
-                )
-            else:
-                text += f"multiply_slot(s, {part}, {slot}, first, last, {packed}, {columns}, to);\n"
+            text += (
+                f"library->multiply_into({begin}, {depth}, {count}, {packed}, {depth}, "
+                f"{columns}, (struct sums){{to, {columns}, NULL, {added}}});\n"
+            )
+            added = 1
         return text + "}\n"
 
     def _from_pairs(self, value: Value) -> str:
@@ -121,8 +122,8 @@ class Products:
             depth, rows = term.rows.width, layout.all_rows(term.rows)
             count = {NODE: "s->inner", SOURCE: "s->num_rows", EDGE: "w->num_edges"}[sums.domain]
             text += (
-                f"multiply_transposed((struct rows){{{given}, {sums.width}, NULL}}, {sums.width}, "
-                f"(struct rows){{{rows}, {depth}, NULL}}, {depth}, {count}, "
+                f"library->multiply_transposed((struct rows){{{given}, {sums.width}, NULL}}, "
+                f"{sums.width}, (struct rows){{{rows}, {depth}, NULL}}, {depth}, {count}, "
                 f"(struct sums){{{to}, {self._stride(term)}, NULL, 1}}, "
                 "s->turned, s->thread, s->threads);\n"
             )
