@@ -37,21 +37,26 @@ Those of leaves are their rows in ``start``.
 
 
 class Walk:
-    """What both passes of a run need: its rows, states and arrays.
+    """A pass over a run's levels: its arguments, and the kernels and products that it consists of.
+
+    Args:
+        plan: The plan of the run.
+        tensors: Those of the run.
+        states: Parts of the states, (num_nodes + 1, size).
 
     Attributes:
         levels: Rows of each level after the first, in order.
         leaves: Rows of the leaves.
         inner: Rows of all inner nodes.
         source: (num_edges,) or (num_inner * count,) the row of the state at each edge or slot.
-        states: Parts of the states, (num_nodes + 1, size).
+        arrays: The values that are stored, except parts of the states.
     """
 
-    def __init__(self, plan: Plan, like: Tensor, states: Sequence[Tensor] | None = None) -> None:
-        self.plan, self.program = plan, plan.library.program
-        self.layout, schedule = self.program.passes.layout, plan.schedule
-        self.options: dict[str, Any] = {"dtype": like.dtype, "device": like.device}
-        first, self.num_nodes = schedule.num_leaves, schedule.num_nodes
+    def __init__(self, plan: Plan, tensors: Given, states: Sequence[Tensor]) -> None:
+        self.plan, self.tensors, self.states = plan, tensors, states
+        self.program, self.module = plan.library
+        self.layout, self.stream = self.program.passes.layout, self.module.stream()
+        schedule, first = plan.schedule, plan.schedule.num_leaves
         self.levels = [
             {
                 NODE: (level.start - first, level.end - first),
@@ -62,58 +67,34 @@ class Walk:
         ]
         self.leaves: Rows = {NODE: (0, first), SOURCE: (0, first)}
         inner, edges = (0, schedule.num_inner), (0, schedule.num_edges)
-        self.inner: Rows = {NODE: inner, EDGE: edges, SOURCE: (first, self.num_nodes)}
+        self.inner: Rows = {NODE: inner, EDGE: edges, SOURCE: (first, schedule.num_nodes)}
         self.source = schedule.source if plan.slots is None else plan.slots.source
-        self.states = states or self._new_states()
+        self.arrays: dict[Value, Tensor] = {}
+        self.terms: dict[Value, list[tuple[Term | int, Tensor]]] = {}
 
-    def _new_states(self) -> list[Tensor]:
-        parts = range(self.plan.recurrence.num_parts)
-        states = [self.empty(self.num_nodes + 1) for _ in parts]
-        for state in states:
-            state[-1].zero_()
-        return states
+    def begin(self, kept: Mapping[Value, Tensor], *, backward: bool, **more: Any) -> None:
+        """Makes the arrays of a pass, and the structure that kernels are given.
 
-    def empty(self, num_rows: int, width: int | None = None) -> Tensor:
-        """Memory for rows; the width is that of a state by default."""
-        width = self.plan.recurrence.size if width is None else width
-        return torch.empty(num_rows, width, **self.options)
-
-    def arrays(self, *, backward: bool) -> dict[Value, Tensor]:
-        """New arrays for the values of a pass, except parts of the states."""
-        found = {}
+        Args:
+            kept: Arrays of the pass forward that the pass back reads.
+            backward: Whether it is the pass back.
+            **more: Further fields of the structure: tensors, or lists of them.
+        """
+        plan, schedule, tensors = self.plan, self.plan.schedule, self.tensors
+        self.arrays.update(kept)
         for lowered in (self.layout.combine, self.layout.start):
+            rows = self.leaves if lowered.starts else self.inner
             for value in lowered.backward if backward else lowered.forward:
                 if self.layout.array_of[value].group != "STATE":
-                    rows = self.leaves if lowered.starts else self.inner
-                    found[value] = self.empty(rows[value.domain][1], value.width)
-        return found
-
-
-class Pass:
-    """One pass over a walk: its arguments, and the kernels and products that it consists of.
-
-    Args:
-        walk: The walk.
-        arrays: Its values that are stored.
-        tensors: Those of the run.
-        **more: Further fields of the structure that kernels are given: tensors, or lists of them.
-    """
-
-    def __init__(
-        self, walk: Walk, arrays: Mapping[Value, Tensor], tensors: Given, /, **more: Any
-    ) -> None:
-        self.walk, self.layout, self.arrays = walk, walk.layout, arrays
-        self.constants = tensors.constants
-        self.module, self.stream = walk.plan.library.module, walk.plan.library.module.stream()
-        self.terms: dict[Value, list[tuple[Term | int, Tensor]]] = {}
-        plan, schedule = walk.plan, walk.plan.schedule
+                    size = rows[value.domain][1], value.width
+                    self.arrays[value] = self.states[0].new_empty(size)
         values = {
             "num_starts": schedule.num_leaves,
             "num_leaves": schedule.num_leaves,
             "nodes": schedule.nodes,
-            "rows": walk.source,
+            "rows": self.source,
             "first_edge": schedule.first_edge if plan.slots is None else None,
-            "state": walk.states,
+            "state": self.states,
             "inputs": tensors.inputs,
             "input_strides": [part.shape[1] if part.dim() > 1 else 0 for part in tensors.inputs],
             "input_rows": plan.input_rows,
@@ -121,16 +102,16 @@ class Pass:
             "constants": tensors.constants,
             **more,
         }
-        for value, array in arrays.items():
+        for value, array in self.arrays.items():
             values[self.layout.array_of[value].begin.removeprefix("s->")] = array
-        self.values, self.fields = values, _packed(walk.program.fields, values)
+        self.values, self.fields = values, _packed(self.program.fields, values)
 
     def run(self, function: str, rows: Rows, domain: Domain = NODE) -> None:
         """Runs a function of rows: its kernels and products, in order."""
         first, last = rows[domain]
-        for step in self.walk.program.steps[function] if last > first else ():
+        for step in self.program.steps[function] if last > first else ():
             if isinstance(step, str):
-                sizes = last - first, self.walk.program.threads
+                sizes = last - first, self.program.threads
                 self.module.launch(step, *sizes, self.fields, first, self.stream)
             else:
                 self._multiply(step, rows)
@@ -155,7 +136,7 @@ class Pass:
     def _stacked(self, terms: Sequence[Term]) -> Iterator[tuple[Term | int, Tensor]]:
         """Terms with their transposed weights; one part of the states in place of all its slots."""
         by_slot = {term.rows.data: term for term in terms if self.layout.of_slot(term)}
-        for part in range(len(self.walk.states)):
+        for part in range(len(self.states)):
             slots = [(part, slot) for slot in range(self.layout.count)]
             if len(slots) > 1 and all(slot in by_slot for slot in slots):
                 found = [by_slot[slot] for slot in slots]
@@ -166,24 +147,24 @@ class Pass:
 
     def _weight(self, term: Term) -> Tensor:
         """The columns of a weight in a product, (width, in_feats)."""
-        return self.constants[term.weight].narrow(1, term.column, term.rows.width)
+        return self.tensors.constants[term.weight].narrow(1, term.column, term.rows.width)
 
     def factor(self, term: Term | int, first: int, last: int) -> Tensor:
         """Rows that are multiplied: those of a term, or a part of the states in all slots."""
-        walk, count = self.walk, self.layout.count
-        in_slots = walk.source[first * count : last * count]
+        count = self.layout.count
+        in_slots = self.source[first * count : last * count]
         if isinstance(term, int):
-            return walk.states[term].index_select(0, in_slots).view(last - first, -1)
+            return self.states[term].index_select(0, in_slots).view(last - first, -1)
         value = term.rows
         if value.op == "state":
             part, slot = value.data
             if slot is None:
-                return walk.states[part][first:last]
-            return walk.states[part].index_select(0, in_slots[slot::count])
+                return self.states[part][first:last]
+            return self.states[part].index_select(0, in_slots[slot::count])
         if value in self.arrays:
             return self.arrays[value][first:last]
-        state = walk.states[self.layout.combine.direct[value]]  # stored there
-        num_leaves = walk.plan.schedule.num_leaves
+        state = self.states[self.layout.combine.direct[value]]  # stored there
+        num_leaves = self.plan.schedule.num_leaves
         return state[num_leaves + first : num_leaves + last]
 
 
@@ -202,24 +183,26 @@ def _packed(counts: Mapping[str, int], values: Mapping[str, Any]) -> ctypes.Arra
 class _Generated(ReverseMode):
     @staticmethod
     def forward(ctx: Any, plan: Plan, keep: bool, *tensors: Tensor) -> tuple[Tensor, ...]:
-        given = plan.divided(tensors)
+        size = plan.schedule.num_nodes + 1, plan.recurrence.size
+        states = [tensors[0].new_empty(size) for _ in range(plan.recurrence.num_parts)]
+        for state in states:
+            state[-1].zero_()
         with torch.cuda.device_of(tensors[0]):
-            walk = Walk(plan, tensors[0])
-            arrays = walk.arrays(backward=False)
-            forward = Pass(walk, arrays, given)
-            forward.run("start_forward", walk.leaves)
-            forward.run("sources_forward", walk.leaves, SOURCE)
+            walk = Walk(plan, plan.divided(tensors), states)
+            walk.begin({}, backward=False)
+            walk.run("start_forward", walk.leaves)
+            walk.run("sources_forward", walk.leaves, SOURCE)
             for rows in walk.levels:
-                forward.run("nodes_forward", rows)
-                forward.run("sources_forward", rows, SOURCE)
-            returned = walk.states[: plan.num_results]
+                walk.run("nodes_forward", rows)
+                walk.run("sources_forward", rows, SOURCE)
+            returned = states[: plan.num_results]
             results = [state.index_select(0, plan.schedule.ordinal) for state in returned]
         ctx.set_materialize_grads(False)
         if keep:
             read = walk.layout.combine.kept | walk.layout.start.kept
-            kept = {value: array for value, array in arrays.items() if value in read}
+            kept = {value: array for value, array in walk.arrays.items() if value in read}
             ctx.plan, ctx.kept = plan, tuple(kept)
-            save(ctx, *tensors, *walk.states, *kept.values())
+            save(ctx, *tensors, *states, *kept.values())
         return tuple(results)
 
     @staticmethod
@@ -227,38 +210,34 @@ class _Generated(ReverseMode):
     def backward(ctx: Any, *gradients: Tensor | None) -> tuple[Tensor | None, ...]:
         check_not_batched(*gradients)
         plan, wanted = ctx.plan, ctx.needs_input_grad[2:]
-        kept: Any = contiguous(saved(ctx))
-        tensors, own = kept[: len(wanted)], kept[len(wanted) :]
+        found: Any = contiguous(saved(ctx))
+        tensors, others = found[: len(wanted)], found[len(wanted) :]
         if torch.is_grad_enabled():
             return None, None, *plain_gradients(plan, tensors, wanted, gradients)
-        parts, received = plan.recurrence.num_parts, contiguous(gradients)
+        memory, parts = plan.gradient_memory(tensors, wanted), plan.recurrence.num_parts
         with torch.cuda.device_of(tensors[0]):
-            walk = Walk(plan, tensors[0], own[:parts])
-            arrays = dict(zip(ctx.kept, own[parts:], strict=True)) | walk.arrays(backward=True)
-            memory = plan.gradient_memory(tensors, wanted)
-            _compute_gradients(walk, arrays, plan.divided(tensors), memory, received)
+            walk = Walk(plan, plan.divided(tensors), others[:parts])
+            kept = dict(zip(ctx.kept, others[parts:], strict=True))
+            _compute_gradients(walk, kept, memory, contiguous(gradients))
             return None, None, *plan.gradients(tensors, memory)
 
 
 def _compute_gradients(
     walk: Walk,
-    arrays: Mapping[Value, Tensor],
-    given: Given,
+    kept: Mapping[Value, Tensor],
     memory: Given,
     dresults: Sequence[Tensor | None],
 ) -> None:
     """Computes the gradients of the tensors of a run, from those of its results."""
     plan, passes, (dinputs, dstart, dconstants) = walk.plan, walk.program.passes, memory
-    dstates = [walk.empty(walk.num_nodes) for _ in walk.states]
-    accumulated = torch.zeros(max(passes.num_accumulated, 1), **walk.options)
+    accumulated = walk.states[0].new_zeros(max(passes.num_accumulated, 1))
     order = walk.source.argsort(stable=True)
-    numbers = torch.arange(walk.num_nodes + 1, device=order.device)
-    backward = Pass(
-        walk,
-        arrays,
-        given,
+    numbers = torch.arange(plan.schedule.num_nodes + 1, device=order.device)
+    walk.begin(
+        kept,
+        backward=True,
         dresults=dresults,
-        dstate=dstates,
+        dstate=[torch.empty_like(state) for state in walk.states],
         dinputs=dinputs,
         dstart_inputs=dstart,
         acc=accumulated,
@@ -267,11 +246,11 @@ def _compute_gradients(
         target=None if plan.slots is not None else plan.schedule.target - plan.schedule.num_leaves,
     )
     for rows in reversed(walk.levels):
-        backward.run("sources_backward", rows, SOURCE)
-        backward.run("nodes_backward", rows)
-    backward.run("inputs_backward", walk.inner)
-    backward.run("sources_backward", walk.leaves, SOURCE)
-    backward.run("start_backward", walk.leaves)
+        walk.run("sources_backward", rows, SOURCE)
+        walk.run("nodes_backward", rows)
+    walk.run("inputs_backward", walk.inner)
+    walk.run("sources_backward", walk.leaves, SOURCE)
+    walk.run("start_backward", walk.leaves)
     for (array, number), (first, width) in passes.accumulators.items():
         to = (dinputs if array == "dinputs" else dconstants)[number]
         if to is not None and (array == "dconstants" or to.dim() == 1):
@@ -279,5 +258,5 @@ def _compute_gradients(
     for term, sums in walk.layout.combine.gradients.weights:
         to = dconstants[term.weight]
         if to is not None:
-            factor = backward.factor(term, 0, len(arrays[sums]))
-            to.narrow(1, term.column, term.rows.width).addmm_(arrays[sums].t(), factor)
+            factor = walk.factor(term, 0, len(walk.arrays[sums]))
+            to.narrow(1, term.column, term.rows.width).addmm_(walk.arrays[sums].t(), factor)
