@@ -206,6 +206,8 @@ PREDECESSORS = {
     "by a list": lambda h: h[:, [0]].sum(1),
     "exchanged with columns": lambda h: h.reshape(h.shape[0], SIZE, -1).sum(2),
     "in the shape of others": lambda h: h.view_as(h.mT).sum(2),
+    "repeated": lambda h: h.repeat(1, 2, 1).sum(1),
+    "repeated one by one": lambda h: h.repeat_interleave(2, 1).sum(1),
     "differences": lambda h: ((h.unsqueeze(2) - h.unsqueeze(1)).tanh().sum(2) * h).sum(1),
     "attention": lambda h: ((h[:, :, None] * h[:, None]).softmax(2).sum(2) * h).sum(1),
     "the largest of pairs": lambda h: (h[:, :, None] * h[:, None]).amax(1).mul(h).sum(1),
@@ -251,6 +253,13 @@ MOVED = {
     "halves": lambda h: torch.cat(h.unflatten(1, (2, -1)).unbind(1)[::-1], 1),
     "expanded": lambda h: h[:, :1].expand(-1, SIZE) + h[..., None, :].expand(-1, 3, -1).sum(-2),
     "of the shape of another": lambda h: h.reshape(-1, 2, 2).view_as(h) + h[:, :1].expand_as(h),
+    "repeated": lambda h: (
+        h.repeat(1, 2)[:, 2:6] + torch.tile(h, (2,))[:, 1:5] + h.repeat_interleave(2, 1)[:, 1:5]
+    ),
+    "comparisons": lambda h: (
+        h.unsqueeze(1).masked_fill((h > 0).unsqueeze(1), 0.5).squeeze(1)
+        + torch.where((h < 0)[:, [1, 0, 3, 2]], h, -h) * (h > 0)[:, :1].expand_as(h)
+    ),
     "pieces": lambda h: torch.cat([h.narrow(1, 2, 2), *h.split([1, 3], 1)[:1], h[:, -1:]], -1),
 }
 

@@ -37,9 +37,17 @@ MOST_PIECES = 256
 DRAWS = "it draws random numbers"
 """The reason not to trace a call: it would be repeated in every run, with other numbers."""
 
+MOVING = (
+    *("reshape", "view", "flatten", "unflatten", "expand", "broadcast_to", "unsqueeze", "squeeze"),
+    *("transpose", "swapaxes", "swapdims", "permute", "movedim", "moveaxis", "select", "narrow"),
+    *("t", "unbind", "chunk", "split", "split_with_sizes", "repeat", "tile", "repeat_interleave"),
+)
+"""Methods of tensors that only move columns, or repeat them."""
+
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _COLUMNS = 1 << 32
 _OF_CONDITIONS = {"where", "masked_fill", "mul", "to", "type_as", "float", "double"}
+_OF_CONDITIONS |= {*MOVING, "getitem", "expand_as", "view_as", "reshape_as"}
 _OF_CONDITIONS |= {"and", "or", "invert", "logical_and", "logical_or", "logical_not"}
 _FIXED = {"size", "dim", "ndimension", "numel", "nelement", "__len__", "__hash__"}
 _FIXED |= {"is_floating_point", "is_complex", "element_size", "get_device"}

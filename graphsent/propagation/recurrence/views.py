@@ -22,13 +22,8 @@ from graphsent.propagation.recurrence.symbols import (
     mapped,
     shape_of,
 )
-from graphsent.propagation.recurrence.tracing import lifted, traced
+from graphsent.propagation.recurrence.tracing import MOVING, lifted, traced
 
-_VIEWS = (
-    *("reshape", "view", "flatten", "unflatten", "expand", "broadcast_to", "unsqueeze", "squeeze"),
-    *("transpose", "swapaxes", "swapdims", "permute", "movedim", "moveaxis", "select", "narrow"),
-    *("t", "unbind", "chunk", "split", "split_with_sizes"),
-)
 _RESHAPING = (Tensor.reshape, Tensor.view)
 """They could exchange columns and predecessors: ``h.reshape(h.shape[0], 2, -1)`` of 2 columns."""
 _SOME = "it selects some of the nodes or predecessors, or merges them with columns"
@@ -72,7 +67,7 @@ def _steps(tensor: Tensor) -> dict[int, int]:
 
 def _moved(symbol: Symbol, codes: Tensor, moved: Tensor, numbers: Sequence[int]) -> Symbol:
     """A symbol for codes, with the dimensions of a meta tensor."""
-    result = Symbol(codes, shape_of(moved.shape))
+    result = type(symbol)(codes, shape_of(moved.shape))
     unknown = sorted(size.number for size in result.shape if isinstance(size, Size))
     known = tuple(1 if isinstance(size, Size) else size for size in result.shape)
     if unknown != list(numbers) or known != tuple(codes.shape):
@@ -80,7 +75,7 @@ def _moved(symbol: Symbol, codes: Tensor, moved: Tensor, numbers: Sequence[int])
     return result
 
 
-for _name in _VIEWS:
+for _name in MOVING:
     traced(_name, sharing=True)(_view(getattr(Tensor, _name)))
 _item = _view(Tensor.__getitem__)
 
