@@ -23,13 +23,14 @@ _LOST = ("by peer", "Broken pipe", "remote process exited")
 class Interruption(Callback):
     """Turns signals into a :class:`TrainingInterrupted`.
 
-    Ctrl-C takes effect at the end of a batch, since an exception in the middle of one is lost if it
-    occurs in a callback of the interpreter or of a C library that cannot propagate it. A second
-    Ctrl-C takes effect immediately. The same is true of SIGTERM: before training begins, it would
-    leave processes that are starting without their first one, and with several processes,
-    Lightning's handler waits forever for one that is exchanging gradients. Processes of one machine
-    receive Ctrl-C once they are connected: one that died before would leave the others waiting for
-    it, until Lightning kills them. On several machines, they may wait long for each other.
+    Ctrl-C takes effect at the end of a batch, or of the last epoch, since an exception in the
+    middle is lost if it occurs in a callback of the interpreter or of a C library that cannot
+    propagate it. A second Ctrl-C takes effect immediately. The same is true of SIGTERM: before
+    training begins, it would leave processes that are starting without their first one, and with
+    several processes, Lightning's handler waits forever for one that is exchanging gradients.
+    Processes of one machine receive Ctrl-C once they are connected: one that died before would
+    leave the others waiting for it, until Lightning kills them. On several machines, they may wait
+    long for each other.
 
     The death of another process of the run, of which torch only says that a connection was lost,
     becomes a :class:`FailedError`.
@@ -53,10 +54,11 @@ class Interruption(Callback):
         Lightning itself responds to Ctrl-C by exiting with status 1 and Ctrl-C ignored, and to
         SIGTERM by exiting with status 0.
         """
-        number = None
+        number = 0
         try:
             with self._handlers():
                 yield
+            number = self._asked  # while the last epoch was saved
         except KeyboardInterrupt:
             number = self._asked or signal.SIGINT
         except SystemExit as error:
@@ -69,7 +71,7 @@ class Interruption(Callback):
                 reason = "another process of this run has ended, or cannot be reached"
                 raise FailedError(self._describe(reason)) from error
             number = self._asked  # another process was interrupted first and has exited
-        if number is not None:
+        if number:
             raise TrainingInterrupted(self._describe("interrupted"), number)
 
     @contextmanager

@@ -58,6 +58,7 @@ def assert_same(first: dict[str, Any], second: dict[str, Any], paths: list[Any])
         ("training_step", 5, 1, {}),
         ("validation_step", 3, 2, {}),
         ("training_step", 12, 3, {}),
+        ("on_validation_epoch_end", EPOCHS, EPOCHS, {}),
         ("training_step", 6, 1, ADAM),
         ("training_step", 6, 1, {"embedding_optimizer": "lazy_adam", "batching": "depth"}),
         ("training_step", 6, 1, {"embedding_optimizer": "same", "batching": "size"}),
