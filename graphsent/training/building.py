@@ -15,6 +15,7 @@ from graphsent.errors import DataError, ModelError
 from graphsent.models import MODELS, Model, model_class
 from graphsent.models.signatures import hidden_options
 from graphsent.tasks import Task, WordVectors, task_options
+from graphsent.tasks.corpus import check_shape
 from graphsent.training.class_weights import check_class_weights
 from graphsent.training.config import RunConfig
 from graphsent.training.errors import TrainingError
@@ -186,6 +187,12 @@ def _check_stream(config: RunConfig, task: Task) -> None:
         raise TrainingError(f"stream: the task {config.task!r} has n-best lists: expected false")
 
 
+def _check_trees(config: RunConfig, task: Task) -> None:
+    """Raises a DataError if trees of a shape are given, and the model reads words."""
+    if config.trees is not None:
+        check_shape(config.trees, config.input_kind)
+
+
 def _check_tokenizer(config: RunConfig, task: Task) -> None:
     """Raises a TrainingError if a tokenizer is given, and the model does not read raw text."""
     if config.tokenizer is not None and model_class(config.model).tokenizer is None:
@@ -197,6 +204,7 @@ CHECKS: dict[tuple[str, ...], Callable[[RunConfig, Task], None]] = {
     ("training", "class_weights"): _check_weights,
     ("training", "loss_nodes"): _check_loss_nodes,
     ("stream",): _check_stream,
+    ("trees",): _check_trees,
     ("tokenizer",): _check_tokenizer,
 }
 """Checks of a configuration with its task, by the path of names to the setting that is wrong if one

@@ -11,19 +11,20 @@ from typing import Any, NamedTuple
 import torch
 
 from graphsent.errors import GraphsentError, ModelError
-from graphsent.tasks import Task, get_task
+from graphsent.tasks import SPLITS, Task, get_task, resolve_data_dir
+from graphsent.tasks.data_dir import existing_directory
 from graphsent.training.building import CHECKS, build_model, model_options
 from graphsent.training.config import RunConfig
 from graphsent.training.config_file import Settings
 from graphsent.training.inputs import InputOptions
 from graphsent.training.selection import selection_of
-from graphsent.training.setting import resolved
 from graphsent.vocabulary import Vocabulary
 
 __all__ = ["Fault", "config_faults"]
 
 _PARTS = ("inputs", "training")
 _STAND_INS = {"task": "sst5", "model": "nbow"}  # if those in the file are invalid
+_OWN_FILES = (*SPLITS, *(f"{split}_trees" for split in SPLITS))  # options of the task own
 
 _Place = tuple[str, ...]  # path of names to a setting
 
@@ -81,8 +82,13 @@ def _faults(values: dict[str, Any]) -> Iterator[tuple[_Place, str]]:
 
 
 def _faults_of_task_and_model(config: RunConfig) -> Iterator[tuple[_Place, str]]:
-    are_sound = True
-    for part, check in (("task", _check_task), ("model", _check_model)):
+    missing = list(_missing_files(config))
+    yield from missing
+    parts = {"task": _check_task, "model": _check_model}
+    are_sound = not any(name.startswith("train") for (_, name), _ in missing)
+    if not are_sound:
+        del parts["model"]  # whose classes are the labels of train
+    for part, check in parts.items():
         options = dict(getattr(config, f"{part}_options"))
         for name, message in _blamed(functools.partial(check, config), options):
             if name is None:
@@ -98,12 +104,30 @@ def _faults_of_task_and_model(config: RunConfig) -> Iterator[tuple[_Place, str]]
     checks: dict[_Place, Callable[[RunConfig, Task], Any]] = {
         **CHECKS,
         ("training", "select"): lambda config, task: selection_of(task, config.training.select),
-        ("data_dir",): resolved,
+        ("data_dir",): lambda config, task: task.corpora and resolve_data_dir(config.data_dir),
+        ("parses_dir",): _check_parses_dir,
+        ("parser",): lambda config, _: config.parser and config.load_parser(),
     }
     for place, complains in checks.items():
         complaint = _complaint(complains, config, task)
         if complaint is not None:
             yield place, complaint
+
+
+def _missing_files(config: RunConfig) -> Iterator[tuple[tuple[str, str], str]]:
+    """Each file of a user's own data that does not exist."""
+    for name in _OWN_FILES if config.task == "own" else ():
+        given = config.task_options.get(name)
+        paths = given.values() if isinstance(given, dict) else [given]
+        for path in given if isinstance(given, list) else paths:
+            if isinstance(path, str) and path and not os.path.isfile(os.path.expanduser(path)):
+                yield ("task_options", name), f"{name}: there is no file {path}"
+
+
+def _check_parses_dir(config: RunConfig, _task: Task) -> None:
+    """Raises a DataError if the given directory of parses does not exist."""
+    if config.parses_dir is not None:
+        existing_directory(config.parses_dir, "the given parses directory")
 
 
 def _check_task(config: RunConfig, options: Mapping[str, Any]) -> None:

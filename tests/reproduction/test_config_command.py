@@ -174,7 +174,11 @@ def test_every_fault_of_a_file_has_a_line(tmp_path, monkeypatch, capsys):
         ("task: sst5\nmodel: [a]", "f.yaml:2: model: expected a name, got ['a']"),
         ("task: sick\nmodel: nbow", "f.yaml:2: the task 'sick' is regression of pairs"),
         ("task: sst5\nmodel: nbow\ndata_dir: none", "f.yaml:3: the given data directory"),
+        ("task: sst5\nmodel: nbow\nparses_dir: none", "f.yaml:3: the given parses directory"),
+        ("task: sst5\nmodel: nbow\nparser: none", "f.yaml:3: parser: the model 'nbow' reads words"),
+        ("task: sst5\nmodel: treelstm\nparser: none", "f.yaml:3: unknown parser 'none'"),
         ("task: sst5\nmodel: nbow\ntree_kind: tree", "f.yaml:3: unknown tree_kind 'tree'"),
+        ("task: sst5\nmodel: nbow\ntrees: left", "f.yaml:3: left trees are for models of trees"),
         ("task: sst5\nmodel: nbow\ntrees: flat", "f.yaml:3: unknown trees 'flat'"),
         ("task: sst5\nmodel: nbow\ntokenizer: x", "f.yaml:3: unknown tokenizer 'x'"),
         ("task: sst5\nmodel: treelstm\ntokenizer: tweet", "f.yaml:3: tokenizer: the model"),
@@ -213,6 +217,44 @@ def test_single_faults(text, fault, tmp_path, monkeypatch, capsys):
     first, *rest = err.splitlines()
     assert first.startswith(fault)
     assert (code, rest) == (2, ["graphsent config: 1 error, see above"])
+
+
+OWN = """\
+task: own
+model: nbow
+task_options:
+  train: %s
+  dev: {a: none.txt, b: train.tsv}
+  dev_trees: [none.trees]
+  splitt: 0
+model_options: {hidden: 3}
+"""
+FAULTS_OF_OWN = {
+    "train.tsv": """\
+f.yaml:5: dev: there is no file none.txt
+f.yaml:6: dev_trees: there is no file none.trees
+f.yaml:7: unknown option 'splitt' of task own
+f.yaml:8: nbow has no option 'hidden'
+""",
+    "none.tsv": """\
+f.yaml:4: train: there is no file none.tsv
+f.yaml:5: dev: there is no file none.txt
+f.yaml:6: dev_trees: there is no file none.trees
+f.yaml:7: unknown option 'splitt' of task own
+""",
+}
+
+
+@pytest.mark.parametrize("train", FAULTS_OF_OWN)
+def test_missing_files_of_own_data(train, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("train.tsv").write_text("a\tgood\nb\tbad\n")
+    Path("f.yaml").write_text(OWN % train)
+    code, _, err = outcome(capsys, "config", "check", "f.yaml")
+    *faults, _ = err.splitlines()
+    assert code == 2
+    for line, expected in zip(faults, FAULTS_OF_OWN[train].splitlines(), strict=True):
+        assert line.startswith(expected)
 
 
 @pytest.mark.parametrize(
