@@ -34,6 +34,11 @@ __all__ = ["run"]
 
 _SWITCHES = ("stream", "overwrite", "test", "no_test", "debug")
 _OF_ENCODERS = {"encoder_pooling": "encoder", "encoder_lr": "finetune_encoder"}
+# Settings in --config that are those of its task or model.
+_OF_LEARNERS = {
+    "task": ("task_options", "tokenizer"),
+    "model": ("model_options", "tokenizer", "tree_kind"),
+}
 _WITH_RESUME = ("resume", "epochs", "encoder", "debug")  # and --test
 
 
@@ -138,10 +143,10 @@ def _config(given: dict[str, Any]) -> RunConfig:
                 f"--task is missing: expected one of {tasks}; or --train FILE for your own data"
             )
         given = {**given, "task": "own"}
-    for name, options in (("task", "task_options"), ("model", "model_options")):
+    for name, settings in _OF_LEARNERS.items():
         if given.get(name, values.get(name)) != values.get(name):
-            values[options] = {}  # of another task or model
-            values.pop("tokenizer", None)
+            for each in settings:  # of another task or model
+                values.pop(each, None)
     values.update((name, given[name]) for name in _names(RunConfig) if name in given)
     of_task = task_options(values["task"])
     parts = {

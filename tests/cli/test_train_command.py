@@ -51,7 +51,9 @@ def test_flags_override_a_configuration(trained, tmp_path, capsys):
     assert after.training.to_dict() == changed
     other = tmp_path / "other"
     assert main(["train", config, "--model=nbow", "--epochs=1", f"--out={other}"]) == 0
-    assert RunConfig.load(other / "config.yaml").model_options["embedding_dim"] == 48
+    after = RunConfig.load(other / "config.yaml")
+    assert (before.tree_kind, after.tree_kind) == ("constituency", "words")
+    assert after.model_options["embedding_dim"] == 48
 
 
 def test_a_run_is_not_replaced_unless_asked(trained, toy_data, tmp_path, capsys):
