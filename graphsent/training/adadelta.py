@@ -56,14 +56,14 @@ class RowAdadelta(Adadelta):
         if not all(part.is_contiguous() for part in parts):
             return False
         row, squares, moved, table = (part.view(1, -1) for part in parts)
-        rows = torch.zeros(1, dtype=torch.int64)
+        rows = torch.zeros(1, dtype=torch.int64, device="cpu")
         state["step"] += 1
         return _step_in_c(rows, row, squares, moved, table, last, state["step"], group)
 
     def _state_of(self, parameter: Tensor) -> dict[str, Any]:
         state = self.state[parameter]
         if not state:
-            state["step"] = torch.zeros(())
+            state["step"] = torch.zeros((), device="cpu")
             state["square_avg"], state["acc_delta"] = (
                 torch.zeros_like(parameter, memory_format=torch.preserve_format) for _ in range(2)
             )

@@ -151,6 +151,17 @@ def test_dense_gradients(way, options, turned):
     same(*found)
 
 
+def test_another_default_device(way):
+    trained, other = (Trained(RowAdadelta, 3, torch.float32) for _ in range(2))
+    given = gradient([1, 5], 3, torch.float32, True)
+    for each in (trained, other):
+        each.table.grad, each.dense.grad = given, torch.ones(3)
+    trained.optimizer.step()
+    with torch.device("meta"):
+        other.optimizer.step()
+    assert torch.equal(other.numbers, trained.numbers)
+
+
 def test_closure_and_hooks(way):
     table = nn.Parameter(torch.ones(9, 2))
     Adadelta([table])  # lets torch wrap its own steps
