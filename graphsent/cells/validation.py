@@ -181,7 +181,7 @@ def check_feat(
     if feat.layout != torch.strided or feat.is_nested:  # nested tensors may have no shape
         kind = "a nested one" if feat.is_nested else f"one of {feat.layout}"
         raise CellError(f"expected a dense feat, got {kind}")
-    if feat.dim() != 2 or tuple(feat.shape) != shape:
+    if tuple(feat.shape) != shape:
         raise CellError(
             f"expected feat of shape (num_nodes, in_feats) = {shape}, got {tuple(feat.shape)}"
         )
