@@ -37,8 +37,7 @@ class Traced:
         expressions: All values.
         results: The columns of each part of the new state.
         calls: Functions of parameters, to be called first.
-        constants: The constants, by number.
-        shapes: Shapes of the constants.
+        constants: The constants, in order of their numbers, and their shapes.
         hoisted: Values that depend only on inputs and are computed for all nodes at once; they are
             the inputs after those of the function.
         widths: Widths of all inputs.
@@ -47,8 +46,7 @@ class Traced:
     expressions: Expressions
     results: list[list[Ref]]
     calls: list[Call]
-    constants: list[Known]
-    shapes: list[tuple[int, ...]]
+    constants: dict[Known, tuple[int, ...]]
     hoisted: list[Value]
     widths: list[int]
 
@@ -67,7 +65,7 @@ class Traced:
         for function, args, kwargs in self.calls:
             results.append(function(*mapped(tensor_of, args), **mapped(tensor_of, kwargs)))
         found = [tensor_of(known) for known in self.constants]
-        for tensor, shape in zip(found, self.shapes, strict=True):
+        for tensor, shape in zip(found, self.constants.values(), strict=True):
             if tensor.shape != shape:  # code for the other shape would write beyond its memory
                 raise PropagationError(
                     "expected functions of a cell's parameters to return tensors of the same shape "
@@ -174,9 +172,9 @@ def trace(
     if not is_a(state, (tuple, list)) or len(state) != num_parts:
         raise Untraceable(f"it does not return a state, a tuple of length {num_parts}")
     results = [_columns(tracer, part, size) for part in state]
-    known = tracer.constants, tracer.shapes, tracer.hoisted
     widths = [*input_widths, *(value.width for value in tracer.hoisted)]
-    return Traced(tracer.expressions, results, tracer.calls, *known, widths)
+    known = tracer.calls, tracer.constants, tracer.hoisted
+    return Traced(tracer.expressions, results, *known, widths)
 
 
 def given_states(size: int, num_parts: int) -> Traced:
@@ -216,7 +214,8 @@ def linear_map(
         raise Untraceable("it does not return a row for each node")
     width = result.numbers[1]
     names: list[Any] = [known.key for known in tracer.constants]
-    if names and not tracer.calls and tracer.shapes == [(width, in_feats), (width,)][: len(names)]:
+    shapes = [(width, in_feats), (width,)][: len(names)]
+    if names and not tracer.calls and [*tracer.constants.values()] == shapes:
         with torch.enable_grad(), tracer:
             expected: Any = functional.linear(rows, *(tensors[name] for name in names))
         if tracer.refs(expected) == tracer.refs(result):  # equal expressions are the same value

@@ -138,8 +138,7 @@ class Tracer(TorchFunctionMode):
         self.num_inputs: int | None = None  # set if products of inputs are to be hoisted
         self.hoisted: list[Value] = []
         self.calls: list[Call] = []
-        self.constants: list[Known] = []
-        self.shapes: list[tuple[int, ...]] = []
+        self.constants: dict[Known, tuple[int, ...]] = {}
         self._inside = False  # a function of FUNCTIONS
         self._known = {id(tensor): Known(name) for name, tensor in tensors.items()}
         self._kept: list[Tensor] = []  # so that their ids are not reused
@@ -210,10 +209,8 @@ class Tracer(TorchFunctionMode):
             )
         if (tensor.dtype, tensor.device) != (self.like.dtype, self.like.device):
             raise Untraceable(f"it uses a tensor of {tensor.dtype} on {tensor.device}")
-        if known not in self.constants:
-            self.constants.append(known)
-            self.shapes.append(tuple(tensor.shape))
-        return self.constants.index(known)
+        self.constants.setdefault(known, tuple(tensor.shape))
+        return [*self.constants].index(known)
 
     # Calls
 

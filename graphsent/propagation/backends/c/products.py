@@ -39,7 +39,7 @@ class Products:
         return f"s->{self.weights[term, back]}"
 
     def _stride(self, term: Term) -> int:
-        return self.layout.recurrence.combine.shapes[term.weight][1]
+        return [*self.layout.recurrence.combine.constants.values()][term.weight][1]
 
     def multiplied(self, value: Value) -> str:
         """Computes a product, or the gradient of its rows, for a block of rows."""
