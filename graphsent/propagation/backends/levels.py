@@ -71,7 +71,7 @@ def run_traced(plan: Plan, *tensors: Tensor) -> tuple[Tensor, ...]:
             states = [part.unflatten(0, (-1, slots.count)) for part in states]
         return evaluation.at(rows, states, target, nodes.degree)
 
-    inputs, read = [], {value.data for value in evaluation.values if value.op == "input"}
+    inputs, read = [], {value.data for value in evaluation.order if value.op == "input"}
     for number, (part, rows) in enumerate(zip(given.inputs, plan.input_rows, strict=True)):
         known = part if number in read else part.detach()
         known = known if rows is None else known.index_select(0, rows)

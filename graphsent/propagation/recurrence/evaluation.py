@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -23,8 +22,8 @@ class Evaluation:
 
     def __init__(self, results: Sequence[Sequence[Ref]], constants: Sequence[Tensor]) -> None:
         self.results, self.constants = results, constants
-        self.values = reached(ref.value for part in results for ref in part)
-        self.common: dict[Value, Tensor] = {}  # shared by all nodes
+        self.order = reached(ref.value for part in results for ref in part)
+        self._common: dict[Value, Tensor] = {}  # shared by all nodes
         self._weights: dict[Term, Tensor] = {}
 
     def at(
@@ -45,7 +44,15 @@ class Evaluation:
             target: (num_edges,) target node of each edge; None with slots.
             degree: The highest in-degree of the nodes.
         """
-        return _Values(self, inputs, states, target, degree).results()
+        self.inputs, self.states, self.degree = inputs, states, degree
+        self.target: Any = target  # read only without slots
+        self.values = dict(self._common)
+        for value in self.order:
+            if value not in self.values:
+                self.values[value] = self._made(value)
+                if value.domain == Domain.CONSTANT:
+                    self._common[value] = self.values[value]
+        return [self.joined(refs, Domain.NODE) for refs in self.results]
 
     def weight(self, term: Term) -> Tensor:
         """The columns of a weight in a product, narrowed once for all levels, as their gradient."""
@@ -53,28 +60,6 @@ class Evaluation:
             weight = self.constants[term.weight]
             self._weights[term] = weight.narrow(1, term.column, term.rows.width)
         return self._weights[term]
-
-
-@dataclass(eq=False)
-class _Values:
-    """The values of expressions at some nodes and the edges to them."""
-
-    evaluation: Evaluation
-    inputs: Sequence[Tensor]
-    states: Sequence[Tensor]
-    target: Any  # read only without slots
-    degree: int
-
-    def __post_init__(self) -> None:
-        self.values = dict(self.evaluation.common)
-
-    def results(self) -> list[Tensor]:
-        for value in self.evaluation.values:
-            if value not in self.values:
-                self.values[value] = self.made(value)
-                if value.domain == Domain.CONSTANT:
-                    self.evaluation.common[value] = self.values[value]
-        return [self.joined(refs, Domain.NODE) for refs in self.evaluation.results]
 
     def joined(self, refs: Sequence[Ref], domain: Domain) -> Tensor:
         """Columns of values side by side, one row per node or per edge."""
@@ -92,21 +77,21 @@ class _Values:
             rows = rows.narrow(-1, first, taken)
         return rows.expand(*rows.shape[:-1], width) if spread else rows
 
-    def made(self, value: Value) -> Tensor:
+    def _made(self, value: Value) -> Tensor:
         op, data = value.op, value.data
         if op in OPERATIONS:
             return OPERATIONS[op].function(*(self.read(ref, value.domain) for ref in value.args))
         if op == "input":
             return self.inputs[data]
         if op == "constant":
-            return self.evaluation.constants[data].reshape(-1)
+            return self.constants[data].reshape(-1)
         if op == "state":
             part, slot = data
             return self.states[part] if slot is None else self.states[part][:, slot]
         if op == "number":
             return self.inputs[0].new_full((1,), data)
         if op == "product":
-            return self.product(data)
+            return self._product(data)
         if op == "degree":
             return self.sum(self.inputs[0].new_ones(len(self.target), 1))
         if op == "pack":
@@ -115,11 +100,11 @@ class _Values:
             return self.read(value.args[0], value.domain).sum(-1, keepdim=True)
         return getattr(self, op)(self.read(value.args[0], Domain.EDGE))
 
-    def product(self, terms: Sequence[Term]) -> Tensor:
+    def _product(self, terms: Sequence[Term]) -> Tensor:
         first, *others = terms
-        total = linear(self.values[first.rows], self.evaluation.weight(first))
+        total = linear(self.values[first.rows], self.weight(first))
         for term in others:
-            total.addmm_(self.values[term.rows], self.evaluation.weight(term).t())
+            total.addmm_(self.values[term.rows], self.weight(term).t())
         return total
 
     def wide(self, rows: Tensor) -> Tensor:
