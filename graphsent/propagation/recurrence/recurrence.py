@@ -14,7 +14,7 @@ from torch.nn import functional
 import graphsent.propagation.recurrence.functions  # noqa: F401  # so that they can be traced
 from graphsent._derived import Unchanging
 from graphsent.propagation.errors import PropagationError
-from graphsent.propagation.recurrence.differentiation import Gradients, differentiate
+from graphsent.propagation.recurrence.differentiation import Gradients
 from graphsent.propagation.recurrence.expressions import Expressions, Ref, Value
 from graphsent.propagation.recurrence.symbols import (
     NODES,
@@ -76,15 +76,15 @@ class Traced:
     @cached_property
     def gradients(self) -> Gradients:
         """The gradients of what it is given, as further expressions."""
-        return differentiate(self.expressions, self.results)
+        return Gradients(self.expressions, self.results)
 
     @cached_property
     def differentiated(self) -> tuple[list[bool], list[bool]]:
         """Whether each input, and each constant, has a gradient."""
-        inputs, constants, _, products = self.gradients
-        found = {*constants, *(share.term.weight for share in products)}
+        found = {*self.gradients.constants}
+        found |= {share.term.weight for share in self.gradients.weights}
         of_constants = [number in found for number in range(len(self.constants))]
-        return [number in inputs for number in range(len(self.widths))], of_constants
+        return [number in self.gradients.inputs for number in range(len(self.widths))], of_constants
 
 
 _MOST_COMPILED = 16
