@@ -23,7 +23,7 @@ from types import (
     MemberDescriptorType,
     ModuleType,
 )
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from torch import Tensor, nn
@@ -203,26 +203,16 @@ _INSIDE: dict[type, Callable[[Any], Sequence[Any]]] = {
 }
 
 
-class Surroundings(NamedTuple):
-    """What a cell reads.
-
-    Attributes:
-        variables: Variables outside the cell.
-        names: All names in its code.
-        containers: The lists, dictionaries and so on in its attributes and in these variables.
-    """
-
-    variables: list[Variable]
-    names: set[str]
-    containers: list[Any]
-
-
-def surroundings_of(cell: nn.Module) -> Surroundings:
+def surroundings_of(cell: nn.Module) -> tuple[list[Variable], set[str], list[Any]]:
     """What a cell may read, found in its code.
 
     Its code is its ``project``, ``start`` and ``combine``, and all functions in its attributes and
     in the variables that its code reads. Of the classes of these and of Python modules, it reads
     the attributes that are named in any code, and methods that Python calls without naming them.
+
+    Returns:
+        Variables outside the cell; all names in its code; and the lists, dictionaries and so on in
+        its attributes and in these variables.
 
     Raises:
         TooManyParts: There are too many objects or functions.
@@ -256,7 +246,7 @@ def surroundings_of(cell: nn.Module) -> Surroundings:
         waiting = [read[key]() for key in read.keys() - found.keys()]
         found |= read
     containers = [value for value in walk.seen.values() if isinstance(value, _MUTABLE)]
-    return Surroundings([*found.values()], names, containers)
+    return [*found.values()], names, containers
 
 
 def _entries(
