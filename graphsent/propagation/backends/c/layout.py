@@ -20,7 +20,7 @@ class Array(NamedTuple):
 
     Attributes:
         begin: The address of the first number, as C code.
-        group: One of :data:`GROUPS`, or ``"STATE"`` for a part of the states.
+        group: One of :data:`GROUPS`.
     """
 
     begin: str
@@ -36,7 +36,7 @@ class Layout:
             read only there have the size of a block; otherwise all arrays have all rows.
 
     Attributes:
-        array_of: The array of each value.
+        array_of: The array of each value that is stored, except parts of the states.
         arrays: Size of each array in numbers, as C code, by group and name.
     """
 
@@ -54,11 +54,9 @@ class Layout:
     # Arrays
 
     def _place(self, lowered: Lowered) -> None:
-        for value in sorted(lowered.forward, key=lambda value: value.number):
-            if value in lowered.direct:
-                begin = f"s->state[{lowered.direct[value]}]"
-                self.array_of[value] = Array(begin, "STATE")
-            elif value.domain == SOURCE:
+        own = lowered.forward - lowered.direct.keys()
+        for value in sorted(own, key=lambda value: value.number):
+            if value.domain == SOURCE:
                 self._add(lowered, value, "WHOLE")
             elif not self.blocks:
                 self._add(lowered, value, "FORWARD")
@@ -117,11 +115,11 @@ class Layout:
             return f"s->state[{number}] + {row} * {self.size}"
         if value.op == "gradient":
             return f"s->dstate[{value.data}] + {state_row} * {self.size}"
+        if value in lowered.direct:
+            return f"s->state[{lowered.direct[value]}] + {state_row} * {self.size}"
         array, row = self.array_of[value], ROW[value.domain]
         origin = "s->first_edge" if value.domain == EDGE else "first"
-        if array.group == "STATE":
-            row = state_row
-        elif array.group == "KEPT":
+        if array.group == "KEPT":
             row = f"({row} - (w->keep ? 0 : {origin}))"
         elif array.group.endswith("BLOCK"):
             row = f"({row} - {origin})"

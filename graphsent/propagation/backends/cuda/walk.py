@@ -84,10 +84,9 @@ class Walk:
         self.arrays.update(kept)
         for lowered in (self.layout.combine, self.layout.start):
             rows = self.leaves if lowered.starts else self.inner
-            for value in lowered.backward if backward else lowered.forward:
-                if self.layout.array_of[value].group != "STATE":
-                    size = rows[value.domain][1], value.width
-                    self.arrays[value] = self.states[0].new_empty(size)
+            for value in lowered.backward if backward else lowered.forward - lowered.direct.keys():
+                size = rows[value.domain][1], value.width
+                self.arrays[value] = self.states[0].new_empty(size)
         values = {
             "num_starts": schedule.num_leaves,
             "num_leaves": schedule.num_leaves,
