@@ -130,9 +130,9 @@ class SlottedCell(TreeCell):
 
 
 def edge_slots(graph: dgl.DGLGraph) -> Tensor:
-    """The slot of every edge, (num_edges,) int64: ``child_index``, or else its index among them."""
+    """The slot of every edge, (num_edges,): ``child_index``, or else its index among them."""
     if CHILD_INDEX in graph.edata:
-        return graph.edata[CHILD_INDEX].long()
+        return graph.edata[CHILD_INDEX]
     schedule = schedule_of(graph)
     slots = torch.empty_like(schedule.edges)
     slots[schedule.edges] = torch.from_numpy(schedule.mailbox_slots)
