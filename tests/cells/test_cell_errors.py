@@ -50,6 +50,12 @@ def test_features_of_another_shape_or_type(row):
         cell(graph, torch.ones(size, 3, dtype=torch.int64), **arguments)
 
 
+def test_half_precision_needs_autocast():
+    cell = cells.ChildSumTreeLSTM(3, 4)
+    with raises("expected feat of the parameters' torch.float32, got torch.bfloat16"):
+        cell(PAIR.graph(), torch.randn(3, 3).bfloat16())
+
+
 @each_cell
 def test_transforms_of_torch_func(row):
     structure, cell = row.small_structure(), row.cell()

@@ -97,6 +97,13 @@ def test_states_of_another_kind(got, engine):
 
 
 @each_engine
+def test_integer_states_under_autocast(engine):
+    cell = changed(combine=lambda self, children, x: (children[0].sum(1).long(),))
+    with torch.autocast("cpu", torch.bfloat16), pytest.raises(CellError, match="int64"):
+        cell(GRAPH, FEAT, engine=engine)
+
+
+@each_engine
 def test_mistakes_of_one_engine_are_those_of_the_other(engine):
     """A trace could give these a meaning that they do not have in torch."""
     for combine in (
