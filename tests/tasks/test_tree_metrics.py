@@ -20,7 +20,7 @@ class Batch(NamedTuple):
 
 
 def batch(gold, roots) -> Batch:
-    return Batch(torch.tensor(gold), torch.tensor(roots))
+    return Batch(torch.tensor(gold), torch.tensor([*roots]))
 
 
 def logits(predicted, num_classes=5) -> torch.Tensor:
@@ -83,8 +83,8 @@ def test_each_metric_can_be_used_alone(metric):
 
 
 def test_macro_f1_is_the_mean_over_the_classes_that_occur():
-    metrics = sentence_metrics(range(4))  # 3 is neither predicted nor the gold class
-    metrics.update(logits([0, 0, 0, 1, 2], 4), batch([0, 0, 0, 0, 2], [0, 1, 2, 3, 4]))
+    metrics = sentence_metrics(range(4))  # of labelled sentences, 3 is not even predicted
+    metrics.update(logits([0, 0, 0, 1, 2, 3], 4), batch([0, 0, 0, 0, 2, -1], range(6)))
     # Precision and recall of 0: 1 and 3/4, of 1: 0, of 2: 1 and 1.
     assert metrics.compute() == {
         "accuracy": pytest.approx(4 / 5),
