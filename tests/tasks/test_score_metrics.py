@@ -57,6 +57,12 @@ def test_without_any_score_there_is_nothing_to_evaluate():
         figures(torch.randn(2, 5), torch.full((2,), float("nan")), [2])
 
 
+def test_the_error_of_numbers_that_are_not_finite():
+    """It is not 0, the best."""
+    logits = torch.tensor([[float("nan")] * 5, [0.0] * 5])
+    assert np.isnan(figures(logits, torch.tensor([1.0, 2.0]), [2])["mse"])
+
+
 def test_equal_scores_have_no_correlation():
     found = figures(torch.zeros(4, 5), torch.tensor([1.0, 2, 3, 5]), [2, 2])
     assert found["pearson"] == found["spearman"] == 0
