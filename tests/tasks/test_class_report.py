@@ -40,8 +40,9 @@ def test_confusion_and_class_metrics(report):
 
 
 def test_the_most_confident_mistakes_come_first(report):
+    report.update(logits_of([[0.2, 0.7, 0.1]]), batch_of([0]))
     found = [(each.index, each.gold, each.predicted) for each in report.mistakes()]
-    assert found == [(3, "c", "a"), (1, "b", "a")]
+    assert found == [(3, "c", "a"), (5, "a", "b"), (1, "b", "a")]
     assert report.mistakes()[0].probability == pytest.approx(0.9)
 
 

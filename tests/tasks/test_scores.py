@@ -45,11 +45,11 @@ def test_what_is_no_score(label):
 def test_equal_scores():
     first = Sentence(["a"], "2")
     examples = [first, Sentence(["b"], ""), Sentence(["c"], "2.0")]
-    for split in ("train", "dev"):
+    for split, metric in (("train", "pearson"), ("train", "mse"), ("dev", "pearson")):
         with pytest.raises(DataError, match=f"{split}: all scores are 2: expected several"):
-            check_scores(split, examples, "pearson")
-        check_scores(split, [*examples, Sentence(["d"], "3")], "pearson")
-        check_scores(split, [], "pearson")
+            check_scores(split, examples, metric)
+        check_scores(split, [*examples, Sentence(["d"], "3")], metric)
+        check_scores(split, [], metric)
     check_scores("dev", examples, "mse")
     pairs = [TreePair(first, first, score) for score in (1.5, None, 1.5)]
     with pytest.raises(DataError, match=r"dev: all scores are 1\.5"):
