@@ -34,12 +34,17 @@ def test_the_order_of_the_file_does_not_matter():
     np.testing.assert_array_equal(backwards, deal(TEXTS, LABELS, 10))
 
 
-@given(st.lists(st.tuples(st.sampled_from("aAb é?1"), st.sampled_from("01")), min_size=1))
-def test_one_text_is_in_one_fold(examples):
+@given(
+    st.lists(st.tuples(st.sampled_from("aAb é?1"), st.sampled_from("01")), min_size=1),
+    st.integers(2, 3),
+)
+def test_one_text_is_in_one_fold(examples, num_folds):
     texts, labels = zip(*examples, strict=True)
-    folds = deal(texts, labels, 3)
+    folds = deal(texts, labels, num_folds)
     letters = ["".join(filter(str.isalnum, text.lower())) for text in texts]
     assert len(set(zip(letters, folds.tolist(), strict=True))) == len(set(letters))
+    # Also if a text has several classes, the order does not matter.
+    assert deal(texts[::-1], labels[::-1], num_folds).tolist() == folds[::-1].tolist()
 
 
 def test_one_text_in_two_unicode_normalization_forms():
