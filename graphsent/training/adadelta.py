@@ -39,7 +39,7 @@ class RowAdadelta(Adadelta):
 
     def _step(self, parameter: Tensor, gradient: Tensor, group: dict[str, Any]) -> bool:
         unusual = group["maximize"] or group["differentiable"] or group["capturable"]
-        by_rows = has_rows(gradient) and not unusual and not group["weight_decay"]
+        by_rows = has_rows(gradient) and not group["weight_decay"]
         if not by_rows and "last" in self.state[parameter]:
             _catch_up(self.state[parameter], group["rho"])
         if unusual:

@@ -162,6 +162,14 @@ def test_another_default_device(way):
     assert torch.equal(other.numbers, trained.numbers)
 
 
+def test_a_parameter_without_a_gradient(way):
+    table, other = nn.Parameter(torch.ones(9, 2)), nn.Parameter(torch.ones(2))
+    table.grad = gradient([1], 2, torch.float32, False)
+    RowAdadelta([table, other]).step()
+    assert (table[1] != 1).all()
+    assert (other == 1).all()
+
+
 def test_closure_and_hooks(way):
     table = nn.Parameter(torch.ones(9, 2))
     Adadelta([table])  # lets torch wrap its own steps
