@@ -72,9 +72,14 @@ class RowAdadelta(Adadelta):
 
 def _catch_up(state: dict[str, Any], rho: float) -> None:
     """Brings E and D of all rows up to date, before a dense gradient."""
-    decay = (rho ** (float(state["step"]) - state.pop("last")))[:, None]
+    decay = _decay(rho, float(state["step"]) - state.pop("last"), state["square_avg"])
     state["square_avg"].mul_(decay)
     state["acc_delta"].mul_(decay)
+
+
+def _decay(rho: float, num_steps: Tensor, table: Tensor) -> Tensor:
+    """The factor of each row after steps without a gradient, with the dimensions of a table."""
+    return (rho**num_steps).view(-1, *[1] * (table.dim() - 1))
 
 
 def _step_on_rows(
@@ -88,7 +93,7 @@ def _step_on_rows(
     if _step_in_c(rows, gradient, squares, moved, table, last, state["step"], group):
         return
     step, rho, eps = float(state["step"]), group["rho"], group["eps"]
-    decay = rho ** (step - 1 - last.index_select(0, rows))[:, None]
+    decay = _decay(rho, step - 1 - last.index_select(0, rows), table)
     square = squares.index_select(0, rows) * decay * rho
     square.addcmul_(gradient, gradient, value=1 - rho)
     way = moved.index_select(0, rows) * decay

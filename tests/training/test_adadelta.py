@@ -133,6 +133,20 @@ def test_a_table_that_is_not_contiguous(way):
     torch.testing.assert_close(tables[1], tables[0])
 
 
+@pytest.mark.parametrize("shape", [(9,), (9, 2, 2), (9, 1, 3)])
+def test_tables_of_other_dimensions(way, shape):
+    tables = [nn.Parameter(torch.ones(shape, dtype=torch.float64)) for _ in range(2)]
+    for table, kind in zip(tables, (Adadelta, RowAdadelta), strict=True):
+        optimizer = kind([table])
+        for rows in ([0, 1, 2, 3], [1, 2], [3], [0, 3], [2, 1, 0], [*range(9)]):
+            values = table.new_ones(len(rows), *shape[1:])
+            given = torch.sparse_coo_tensor([rows], values, shape, check_invariants=True)
+            dense = kind is Adadelta or len(rows) == len(table)
+            table.grad = given.to_dense() if dense else given
+            optimizer.step()
+    torch.testing.assert_close(tables[1], tables[0], rtol=1e-12, atol=0)
+
+
 @pytest.mark.parametrize("options", [{}, {"weight_decay": 0.3, "lr": 0.5}, {"maximize": True}])
 @pytest.mark.parametrize("turned", [False, True])
 def test_dense_gradients(way, options, turned):
