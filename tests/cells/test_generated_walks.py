@@ -21,6 +21,7 @@ from generated_cases import (
 )
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from torch import nn
 
 from graphsent._dgl import dgl
 from graphsent.cells import IndexedFeat, SlottedCell, TreeCell
@@ -182,6 +183,33 @@ def test_exponentials_of_any_size(dtype):
     assert h.isinf().any()
     assert (h == 0).any()
     torch.testing.assert_close(h, x.exp(), rtol=8 * about.eps, atol=about.tiny)
+
+
+class Shifted(Exponential):
+    """Functions of states, which are computed once for each predecessor."""
+
+    def __init__(self, in_feats: int, size: int) -> None:
+        super().__init__(in_feats, size)
+        self.p = nn.Parameter(torch.randn(size))
+
+    def combine(self, children, x):
+        h = children[0] + self.p
+        return ((h * torch.sigmoid(h)).sum(1) + x,)
+
+
+def test_infinite_states_without_successors_that_nothing_reads():
+    """They do not make gradients NaN."""
+    cell, graph = Shifted(IN_FEATS, IN_FEATS).double(), dgl.graph(([0, 1, 1], [2, 2, 3]))
+    feat = features(graph)
+    feat[2] = -torch.inf  # as the logarithm of 0
+    found = []
+    for engine in ("levels", "dgl"):
+        given = feat.clone().requires_grad_()
+        h = cell(graph, given, engine=engine)
+        found += [torch.autograd.grad(h[3].sum(), [given, cell.p])]
+    for one, other in zip(*found, strict=True):
+        assert one.isfinite().all()
+        torch.testing.assert_close(one, other)
 
 
 # What Choices takes jumps where two numbers are equal: rounding may change which of them it takes.

@@ -156,7 +156,7 @@ class Passes:
             if self.layout.slotted:
                 added = self._of_slots(number, starts)
             else:
-                added = self._of_slot(number, None, starts)
+                added = _of_successors(self._of_slot(number, None, starts))
             text += f"{{ {row}\n{initial}{added}}}\n"
         return over_rows(SOURCE, text)
 
@@ -224,10 +224,8 @@ class Passes:
             for share in shares:
                 if share.domain in domains:
                     loops[share.domain] += self._added_up(lowered, share, name)
-        text = ""
-        for domain, loop in loops.items():
-            text += over_rows(domain, over_edges(loop) if loop and domain == EDGE else loop)
-        return text
+        within = {NODE: str, SOURCE: _of_successors, EDGE: over_edges}
+        return "".join(over_rows(n, within[n](loop)) for n, loop in loops.items() if loop)
 
     def _added_up(self, lowered: Lowered, share: Share, to: str) -> str:
         body, row = Body(self.layout, lowered), f"{to} + {share.first}"
@@ -239,6 +237,11 @@ class Passes:
             self.accumulators[array, number] = self.num_accumulated, width
             self.num_accumulated += width
         return f"s->acc + {self.accumulators[array, number][0]}"
+
+
+def _of_successors(text: str) -> str:
+    """What a source gets from its successors, if it has any: an infinite state times 0 is NaN."""
+    return f"if (s->out_first[q] < s->out_first[q + 1]) {{\n{text}}}\n"
 
 
 def _cleared(to: str, first: int, last: int) -> str:
