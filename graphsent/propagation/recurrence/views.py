@@ -102,17 +102,13 @@ def _repeated(
     return lifted(fill_value).expand(tuple(size))
 
 
-@traced("full_like")
-def _full_like(input: Symbol, fill_value: float, **kind: Any) -> Symbol:
-    return _repeated(input, input.shape, fill_value, **kind)
-
-
 def _repeating(number: float, input: Symbol, *shape: Any, **kind: Any) -> Symbol:
     size = kind.pop("size", shape or input.shape)
     size = size[0] if len(size) == 1 and is_a(size[0], (tuple, list)) else size
     return _repeated(input, size, number, **kind)
 
 
+traced("full_like")(lambda a, fill_value, **kind: _repeated(a, a.shape, fill_value, **kind))
 traced("zeros_like", "new_zeros")(partial(_repeating, 0.0))
 traced("ones_like", "new_ones")(partial(_repeating, 1.0))
 traced("clone")(lambda a: Symbol(a.codes, a.shape))
