@@ -253,10 +253,7 @@ def _aligned(a: Any, indices: str, order: str) -> Any:
     """The dimensions of a symbol in another order, of size 1 where it has none."""
     present = [index for index in order if index in indices]
     a = a.permute([*map(indices.index, present)])
-    for place, index in enumerate(order):
-        if index not in indices:
-            a = a.unsqueeze(place)
-    return a
+    return a[tuple(slice(None) if index in indices else None for index in order)]
 
 
 @traced("scaled_dot_product_attention")
