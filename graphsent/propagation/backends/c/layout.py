@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from graphsent.propagation.backends.c.lowering import Lowered, needed
 from graphsent.propagation.recurrence.expressions import Domain, Term, Value
 from graphsent.propagation.recurrence.recurrence import Recurrence
@@ -11,20 +9,10 @@ from graphsent.propagation.recurrence.recurrence import Recurrence
 NODE, SOURCE, EDGE = Domain.NODE, Domain.SOURCE, Domain.EDGE
 ROW = {NODE: "r", SOURCE: "q", EDGE: "e"}
 """Names of row indices in C."""
+ROWS = {NODE: "s->inner", SOURCE: "s->num_rows", EDGE: "w->num_edges"}
+"""Numbers of rows of ``combine`` in C."""
 GROUPS = ("WHOLE", "KEPT", "FORWARD", "BACKWARD", "FORWARD_BLOCK", "BACKWARD_BLOCK")
 """Groups of arrays, see ``recurrence_memory.h``."""
-
-
-class Array(NamedTuple):
-    """The array of a value.
-
-    Attributes:
-        begin: The address of the first number, as C code.
-        group: One of :data:`GROUPS`.
-    """
-
-    begin: str
-    group: str
 
 
 class Layout:
@@ -36,7 +24,7 @@ class Layout:
             read only there have the size of a block; otherwise all arrays have all rows.
 
     Attributes:
-        array_of: The array of each value that is stored, except parts of the states.
+        names: Name of the array of each value that is stored, except parts of the states.
         arrays: Size of each array in numbers, as C code, by group and name.
     """
 
@@ -46,7 +34,7 @@ class Layout:
         self.count = recurrence.num_slots or 0
         self.combine = Lowered(recurrence.combine, starts=False)
         self.start = Lowered(recurrence.start, starts=True)
-        self.array_of: dict[Value, Array] = {}
+        self.names: dict[Value, str] = {}
         self.arrays: dict[str, dict[str, str]] = {group: {} for group in GROUPS}
         for lowered in (self.combine, self.start):
             self._place(lowered)
@@ -68,15 +56,12 @@ class Layout:
             self._add(lowered, value, "BACKWARD" if all_rows else "BACKWARD_BLOCK")
 
     def _add(self, lowered: Lowered, value: Value, group: str) -> None:
-        rows = {NODE: "s->inner", SOURCE: "s->num_rows", EDGE: "w->num_edges"}[value.domain]
-        if lowered.starts:
-            rows = "w->num_starts"
+        rows = "w->num_starts" if lowered.starts else ROWS[value.domain]
         weights = lowered.gradients.weights
         if any(share.sums is value and self.of_slot(share.term) for share in weights):
             rows = f"({rows} + s->places.first_pair[COUNT])"
         block = "s->edge_block" if value.domain == EDGE else "s->block"
-        name = f"{'w' if lowered.starts else 'v'}{value.number}"
-        self.array_of[value] = Array(f"s->{name}", group)
+        name = self.names[value] = f"{'w' if lowered.starts else 'v'}{value.number}"
         numbers = f"{block if group.endswith('BLOCK') else rows} * {value.width}"
         if group == "KEPT":
             numbers += f", {block} * {value.width}"
@@ -117,13 +102,13 @@ class Layout:
             return f"s->dstate[{value.data}] + {state_row} * {self.size}"
         if value in lowered.direct:
             return f"s->state[{lowered.direct[value]}] + {state_row} * {self.size}"
-        array, row = self.array_of[value], ROW[value.domain]
+        name, row = self.names[value], ROW[value.domain]
         origin = "s->first_edge" if value.domain == EDGE else "first"
-        if array.group == "KEPT":
+        if name in self.arrays["KEPT"]:
             row = f"({row} - (w->keep ? 0 : {origin}))"
-        elif array.group.endswith("BLOCK"):
+        elif name in self.arrays["FORWARD_BLOCK"] or name in self.arrays["BACKWARD_BLOCK"]:
             row = f"({row} - {origin})"
-        return f"{array.begin} + {row} * {value.width}"
+        return f"s->{name} + {row} * {value.width}"
 
     def block(self, value: Value) -> str:
         """The address of the first row of a block of ``combine``."""

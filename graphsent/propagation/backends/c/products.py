@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from graphsent.propagation.backends.c.layout import EDGE, NODE, SOURCE, Layout
+from graphsent.propagation.backends.c.layout import EDGE, ROWS, Layout
 from graphsent.propagation.recurrence.expressions import Term, Value
 
 
@@ -95,12 +95,12 @@ class Products:
         pairs = [(term, sums) for term, sums in shares if self.layout.of_slot(term)]
         text = ""
         for sums in dict.fromkeys(sums for _, sums in pairs):
-            text += f"  sum_pairs(s, {self.layout.array_of[sums].begin}, {sums.width});\n"
+            text += f"  sum_pairs(s, s->{self.layout.names[sums]}, {sums.width});\n"
         for term, sums in pairs:
             part, slot = term.rows.data
             text += (
                 f"  BARRIER\n  multiply_pairs_back(s, {part}, {slot}, "
-                f"{self.layout.array_of[sums].begin}, {sums.width}, "
+                f"s->{self.layout.names[sums]}, {sums.width}, "
                 f"{self._packed(term, back=True)});\n"
             )
         return text
@@ -109,7 +109,7 @@ class Products:
         """Adds to the gradients of weights."""
         text, layout = "", self.layout
         for term, sums in layout.combine.gradients.weights:
-            given = layout.array_of[sums].begin
+            given = f"s->{layout.names[sums]}"
             to = f"w->dconstants[{term.weight}] + {term.column}"
             text += f"  if (w->dconstants[{term.weight}]) "
             if layout.of_slot(term):
@@ -120,11 +120,10 @@ class Products:
                 )
                 continue
             depth, rows = term.rows.width, layout.all_rows(term.rows)
-            count = {NODE: "s->inner", SOURCE: "s->num_rows", EDGE: "w->num_edges"}[sums.domain]
             text += (
                 f"library->multiply_transposed((struct rows){{{given}, {sums.width}, NULL}}, "
-                f"{sums.width}, (struct rows){{{rows}, {depth}, NULL}}, {depth}, {count}, "
-                f"(struct sums){{{to}, {self._stride(term)}, NULL, 1}}, "
+                f"{sums.width}, (struct rows){{{rows}, {depth}, NULL}}, {depth}, "
+                f"{ROWS[sums.domain]}, (struct sums){{{to}, {self._stride(term)}, NULL, 1}}, "
                 "s->turned, s->thread, s->threads);\n"
             )
         return text

@@ -80,7 +80,7 @@ def _fields(layout: Layout) -> tuple[str, dict[str, int]]:
     parts = recurrence.num_parts
     inputs, starts = len(recurrence.combine.widths), len(recurrence.start.widths)
     constants = len(recurrence.combine.constants) + len(recurrence.start.constants)
-    arrays = sorted(array.begin.removeprefix("s->") for array in layout.array_of.values())
+    arrays = sorted(layout.names.values())
     listed = [  # besides arrays, see recurrence.h
         ("int64_t", ("num_starts", "num_leaves"), None),
         ("const int64_t *", ("nodes", "first_edge", "rows", "target", "out_first", "out"), None),

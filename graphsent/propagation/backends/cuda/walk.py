@@ -102,7 +102,7 @@ class Walk:
             **more,
         }
         for value, array in self.arrays.items():
-            values[self.layout.array_of[value].begin.removeprefix("s->")] = array
+            values[self.layout.names[value]] = array
         self.values, self.fields = values, _packed(self.program.fields, values)
 
     def run(self, function: str, rows: Rows, domain: Domain = NODE) -> None:
