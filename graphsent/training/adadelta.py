@@ -47,7 +47,7 @@ class RowAdadelta(Adadelta):
         if by_rows:
             _step_on_rows(parameter, *distinct_rows(gradient), self._state_of(parameter), group)
             return True
-        if gradient.is_sparse or kernels_for(parameter, gradient) is None:
+        if kernels_for(parameter, gradient) is None:
             return False
         # The whole parameter as a single row.
         state = self._state_of(parameter)
@@ -64,9 +64,8 @@ class RowAdadelta(Adadelta):
         state = self.state[parameter]
         if not state:
             state["step"] = torch.zeros((), device="cpu")
-            state["square_avg"], state["acc_delta"] = (
-                torch.zeros_like(parameter, memory_format=torch.preserve_format) for _ in range(2)
-            )
+            state["square_avg"] = torch.zeros_like(parameter)
+            state["acc_delta"] = torch.zeros_like(parameter)
         return state
 
 
