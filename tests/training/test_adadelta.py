@@ -133,6 +133,14 @@ def test_a_table_that_is_not_contiguous(way):
     torch.testing.assert_close(tables[1], tables[0])
 
 
+def test_indices_that_are_not_contiguous(way):
+    table = nn.Parameter(torch.ones(9, 2))
+    index = torch.tensor([[1, 7], [4, 8]]).t()[:1]
+    table.grad = torch.sparse_coo_tensor(index, torch.ones(2, 2), (9, 2), check_invariants=True)
+    RowAdadelta([table]).step()
+    assert (table != 1).all(1).nonzero().flatten().tolist() == [1, 4]
+
+
 @pytest.mark.parametrize("shape", [(9,), (9, 2, 2), (9, 1, 3)])
 def test_tables_of_other_dimensions(way, shape):
     tables = [nn.Parameter(torch.ones(shape, dtype=torch.float64)) for _ in range(2)]
