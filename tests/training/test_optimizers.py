@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch import nn
 
+from graphsent.models.embeddings.contextual import Contextual, ContextualFeatures
 from graphsent.training.optimizers import (
     build_optimizers,
     clip_gradients,
@@ -141,6 +142,19 @@ def test_lazy_adam_is_adam_for_tables_with_whole_gradients():
             take_step(optimizers)
     lazy, plain = (model["labels"].weight.detach() for model in models)
     torch.testing.assert_close(lazy, plain)
+
+
+def test_an_encoder_takes_steps_of_adam_at_its_own_rate():
+    model = make_model()
+    network = nn.Sequential(nn.Embedding(4, 3), nn.Linear(3, 3))
+    model["features"] = ContextualFeatures(Contextual("bert", "", 3, tuned=True), 0.0)
+    model["features"].network = network
+    rest, tables, encoder = build_optimizers(model, TrainingOptions(encoder_lr=0.5))
+    (group,) = encoder.param_groups
+    assert isinstance(encoder, torch.optim.Adam)
+    assert (group["lr"], group["weight_decay"]) == (0.5, 0.0)
+    assert [*map(id, group["params"])] == [*map(id, network.parameters())]
+    assert [len(each.param_groups[0]["params"]) for each in (rest, tables)] == [2, 1]
 
 
 @pytest.mark.parametrize("embedding_optimizer", ["sgd", "same"])
