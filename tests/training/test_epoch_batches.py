@@ -94,23 +94,23 @@ def test_a_pair_has_the_size_of_both_and_the_depth_of_the_deeper():
     pairs = [
         TreePair(LEAF, CHAIN),
         TreePair(PAIR, PAIR),
-        TreePair(CHAIN, LEAF),
-        TreePair(WIDE, LEAF),
+        TreePair(CHAIN, WIDE),
+        TreePair(WIDE, WIDE),
     ]
-    by_size = batches_of(pairs, "size", batch_size=2)  # sizes 5, 6, 5, 7
+    by_size = batches_of(pairs, "size", batch_size=2)  # sizes 5, 6, 10, 12
     by_depth = batches_of(pairs, "depth", batch_size=2)  # depths 4, 2, 4, 2
-    assert sorted(map(sorted, by_size)) == [[0, 2], [1, 3]]
+    assert sorted(map(sorted, by_size)) == [[0, 1], [2, 3]]
     assert sorted(map(sorted, by_depth)) == [[0, 2], [1, 3]]
 
 
 def test_an_n_best_list_has_the_size_of_all_and_the_depth_of_the_deepest():
     lists = [
         ParseList(tuple(Candidate(tree, 0.0) for tree in trees))
-        for trees in ([LEAF, CHAIN], [PAIR, PAIR], [CHAIN, LEAF], [WIDE, LEAF])
+        for trees in ([LEAF, CHAIN], [PAIR, PAIR, PAIR], [CHAIN, CHAIN], [LEAF, PAIR])
     ]
-    by_size = batches_of(lists, "size", batch_size=2)  # sizes 5, 6, 5, 7
+    by_size = batches_of(lists, "size", batch_size=2)  # sizes 5, 9, 8, 4
     by_depth = batches_of(lists, "depth", batch_size=2)  # depths 4, 2, 4, 2
-    assert sorted(map(sorted, by_size)) == [[0, 2], [1, 3]]
+    assert sorted(map(sorted, by_size)) == [[0, 3], [1, 2]]
     assert sorted(map(sorted, by_depth)) == [[0, 2], [1, 3]]
 
 
