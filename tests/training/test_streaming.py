@@ -35,7 +35,8 @@ from graphsent.training import (
     resume,
     train,
 )
-from graphsent.training.batching import EpochBatches, batch_sampler
+from graphsent.training.batching import BATCHINGS, EpochBatches, batch_sampler
+from graphsent.trees import Tree
 from graphsent.vocabulary import Vocabulary
 
 
@@ -175,6 +176,15 @@ def test_an_epoch_reads_blocks_once(monkeypatch, size, window, most):
     ]
     assert sorted(read) == sorted(f"w{number}" for number in range(size))
     assert len(blocks) <= most
+
+
+@pytest.mark.parametrize("batching", BATCHINGS)
+def test_batches_of_shards_are_those_in_memory(batching):
+    shapes = ["(1 a)", "(1 (1 a) (1 b))", "(1 (1 (1 (1 a))))", "(1 (1 a) (1 b) (1 c) (1 d) (1 e))"]
+    trees = [Tree.from_string(shape) for shape in shapes] * 2
+    found = ShardSet("toy", {}, shard_size=3).open(lambda: iter(trees), lambda chunk: None)
+    kept, read = (list(batch_sampler(each, batching, 3, 0)) for each in (trees, found))
+    assert read == kept
 
 
 def test_labels_in_order_are_mixed():
