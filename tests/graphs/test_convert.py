@@ -128,9 +128,17 @@ def test_graphs_that_are_not_trees():
     graph.ndata["depth"] = torch.tensor([0, 1, 2])
     with pytest.raises(DataError, match="no edge data 'child_index'"):
         tree_parents(graph)
-    graph.edata["child_index"] = torch.tensor([0, 1, 0])
-    with pytest.raises(DataError, match="the graph is not a tree"):
-        tree_parents(graph)
+    for source, target, depth in [
+        ([1, 2, 2], [0, 0, 1], [0, 1, 2]),
+        ([1, 1], [0, 2], [0, 1, 0]),  # two parents
+        ([1], [0], [0, 1, 0]),  # two roots
+        ([1, 2], [0, 1], [0, 1, 1]),  # a wrong depth
+    ]:
+        graph = dgl.graph((source, target), num_nodes=3)
+        graph.ndata["depth"] = torch.tensor(depth)
+        graph.edata["child_index"] = torch.zeros(len(source), dtype=torch.int64)
+        with pytest.raises(DataError, match="the graph is not a tree"):
+            tree_parents(graph)
 
 
 def test_very_deep_trees():
