@@ -121,7 +121,7 @@ def flat_trees(trees: Trees, direction: str) -> FlatTrees:
     forest = forest_of(trees, direction)
     edges = edges_of(forest, sibling=direction == fields.SIBLING)
     levels = path_lengths(edges, len(forest.parent))
-    num_nodes = np.bincount(forest.tree, minlength=len(trees))
+    num_nodes = np.bincount(forest.tree)
     labels = _labels(trees, num_nodes, None)
     nodes = np.stack((labels, forest.depth, *forest.span.T, forest.position, *levels))
     of_edge = forest.tree[edges.source]

@@ -173,7 +173,7 @@ def test_very_deep_trees(direction):
 def test_what_is_cached_on_a_tree_does_not_change(direction):
     kept = tree()
     first, second = Vocabulary(["film", "a"]), {"a": 5, "lovely": 6, "film": 7}
-    for vocab in (first, second, first, Vocabulary(["lovely"]), None):
+    for vocab in (first, second, first, Vocabulary(["lovely"]), None, second):
         for labels in (None, {"2": 7, "3": 8}):
             graph = constituency_batch([kept, kept], direction, vocab, labels)
             assert_same_graph(graph, constituency_batch([tree(), tree()], direction, vocab, labels))
@@ -182,3 +182,10 @@ def test_what_is_cached_on_a_tree_does_not_change(direction):
                     data[name].add_(1)  # what was given away is not what is kept
     second["a"] = 9
     assert 9 in constituency_graph(kept, direction, second).ndata["token"].tolist()
+
+
+def test_a_tree_has_graphs_in_every_direction():
+    kept = tree()
+    for direction in DIRECTIONS * 2:
+        graph = constituency_graph(kept, direction)
+        assert_same_graph(graph, constituency_graph(tree(), direction))
