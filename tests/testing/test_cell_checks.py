@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 from torch import nn
+from torch.nn.utils.parametrize import register_parametrization
 
 from graphsent._dgl import dgl
 from graphsent.cells import ChildSumTreeLSTM, SlottedCell, TreeCell
@@ -273,6 +274,17 @@ class HasAFrozenWeight(Sum):
         self.U.weight.requires_grad_(False)
 
 
+class Symmetric(nn.Module):
+    def forward(self, weight):
+        return weight + weight.T
+
+
+class HasAParametrizedWeight(Sum):
+    def __init__(self, in_feats, hidden_feats):
+        super().__init__(in_feats, hidden_feats)
+        register_parametrization(self.U, "weight", Symmetric())
+
+
 class AttendsToChildren(Sum):
     def combine(self, children, x):
         keys, h = self.U(children[0]).unsqueeze(1), children[0].unsqueeze(1)  # of a single head
@@ -281,7 +293,11 @@ class AttendsToChildren(Sum):
 
 
 @pytest.mark.parametrize(
-    "cell", [Sum, ThreeParts, IsLinear, HasRandomBuffers, HasAFrozenWeight, AttendsToChildren]
+    "cell",
+    [
+        *(Sum, ThreeParts, IsLinear, HasRandomBuffers, HasAFrozenWeight, HasAParametrizedWeight),
+        AttendsToChildren,
+    ],
 )
 def test_a_cell_without_mistakes_passes_and_the_seed_stays(cell):
     before = torch.random.get_rng_state()
