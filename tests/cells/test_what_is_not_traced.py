@@ -442,6 +442,30 @@ def test_a_projection_that_counts_its_calls():
     assert (float(cell.b), cell.seen) == (2, [])
 
 
+PROJECTIONS = {
+    "dropout": lambda self, feat: functional.dropout(self.W(feat), 0.5),
+    "noise": lambda self, feat: self.W(feat) + torch.rand(SIZE).to(feat),
+    "a choice": lambda self, feat: self.W(feat) if random.random() < 0.5 else 2 * self.W(feat),
+}
+
+
+@pytest.mark.parametrize("name", PROJECTIONS)
+def test_a_projection_that_draws_random_numbers(name):
+    """It is called in each run, traced or not; the trace leaves the generators as they were."""
+    graph, feat = tree(20, 3), torch.randn(20, 3, dtype=torch.float64)
+    cell = type("Mine", (Cell,), {"project": PROJECTIONS[name], "of": lambda self, h: h})()
+    other = copy.deepcopy(cell)
+    other.register_forward_hook(lambda *_: None)  # so that it is not traced
+    found = []
+    for each, ways in ((cell, ("compiled", "traced")), (other, ("levels",))):
+        random.seed(0)
+        torch.manual_seed(0)
+        assert each.explain(graph).way in ways
+        found.append(torch.stack([each(graph, feat) for _ in range(9)]))
+    torch.testing.assert_close(*found, rtol=1e-10, atol=1e-10)
+    assert len(found[0].unique(dim=0)) > 1
+
+
 @pytest.mark.parametrize(
     ("mode", "of"),
     [

@@ -171,8 +171,6 @@ def _traced_once(
         changed = [_restore(*pair) for pair in before]
         _restore(cache, cached)
     draws = _random_states() != drawn_before
-    if draws and not isinstance(recurrence, str):
-        recurrence = DRAWS
     return (_CHANGES if any(changed) else recurrence), draws
 
 
@@ -210,13 +208,17 @@ def _set_random_states(states: tuple[Any, ...]) -> None:
 def _trace(
     cell: Any, dtype: torch.dtype, extra_widths: Sequence[int], num_slots: int | None
 ) -> Recurrence:
-    tensors = parameters_of(cell)
+    tensors, before = parameters_of(cell), _random_states()
     projection, width = _projection(cell, tensors, dtype)
+    if (drawn := _random_states()) != before:  # project may draw: each run calls it
+        projection = None
     widths = (width, *extra_widths)
     size, num_parts = cell.hidden_feats, len(cell.state_names)
     sizes = dtype, widths, size, num_parts
     combine = trace(cell.combine, tensors, *sizes, children=True, num_slots=num_slots)
     start = trace(cell.start, tensors, *sizes, children=False)
+    if _random_states() != drawn:
+        raise Untraceable(DRAWS)
     return Recurrence(size, num_parts, num_slots, combine, start, projection)
 
 
