@@ -232,7 +232,8 @@ MOVED = {
     "axis": lambda h: torch.stack([h, h.sigmoid()], 1).mean(axis=1),
     "nodes in between": lambda h: torch.stack([h, h.sigmoid()]).sum(0),
     "zeros": lambda h: h.new_zeros(h.shape[0], 2, SIZE).sum(1) + h.new_zeros((SIZE,)) + h,
-    "to its device": lambda h: h.to(h.device).to("cpu").type_as(h) * 2,
+    "to its device": lambda h: h.to(h.device).to(h.device.type).type_as(h) * 2,
+    "to its type": lambda h: h.type(h.dtype) * (h > 0).type(h.dtype),
     "ones": lambda h: h.new_ones(h.shape[0], SIZE) * h + torch.ones_like(h).sum(1, True),
     "of a type": lambda h: h.new_ones(h.shape[0], 1, dtype=h.dtype, device=h.device) * h,
     "by names": lambda h: (

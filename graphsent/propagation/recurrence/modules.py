@@ -35,7 +35,6 @@ _NOT_SEEN = {  # functions that a symbol cannot answer for, nor refuse
     **dict.fromkeys(("is_anomaly_enabled", "initial_seed"), "it asks for a setting of torch"),
     # Their generators are new ones, whose states are not compared before and after.
     **dict.fromkeys(("default_rng", "SystemRandom", "urandom", "secrets"), DRAWS),
-    "type": "it calls type",
 }
 _OF_MODULES = frozenset(vars(nn.Module()))
 _CHANGES = "it changes attributes, variables or random generators"
@@ -81,11 +80,12 @@ def recurrence_of(
         return known.recurrence
     try:
         if known is None or known.facts != _facts(cell, signature, known.variables):
-            variables, names, containers = surroundings_of(cell)
+            variables, names, of_globals, containers = surroundings_of(cell)
             facts = _facts(cell, signature, variables)
-            asked = sorted(names & _NOT_SEEN.keys())
+            asked = [_NOT_SEEN[name] for name in sorted(names & _NOT_SEEN.keys())]
+            asked += ["it calls type"] * ("type" in of_globals)  # not an attribute of that name
             traced: Recurrence | str
-            traced = _NOT_SEEN[asked[0]] if asked else _traced(cell, containers, signature)
+            traced = asked[0] if asked else _traced(cell, containers, signature)
             if not isinstance(traced, str) and _facts(cell, signature, variables) != facts:
                 traced = _CHANGES
             sources = next((each.sources for each in modes.values()), set())

@@ -203,7 +203,7 @@ _INSIDE: dict[type, Callable[[Any], Sequence[Any]]] = {
 }
 
 
-def surroundings_of(cell: nn.Module) -> tuple[list[Variable], set[str], list[Any]]:
+def surroundings_of(cell: nn.Module) -> tuple[list[Variable], set[str], set[str], list[Any]]:
     """What a cell may read, found in its code.
 
     Its code is its ``project``, ``start`` and ``combine``, and all functions in its attributes and
@@ -211,15 +211,15 @@ def surroundings_of(cell: nn.Module) -> tuple[list[Variable], set[str], list[Any
     the attributes that are named in any code, and methods that Python calls without naming them.
 
     Returns:
-        Variables outside the cell; all names in its code; and the lists, dictionaries and so on in
-        its attributes and in these variables.
+        Variables outside the cell; all names in its code, and those of global variables among
+        them; and the lists, dictionaries and so on in its attributes and in these variables.
 
     Raises:
         TooManyParts: There are too many objects or functions.
     """
     found: dict[tuple[int, str], Variable] = {}
     walk, names = Walk(), {"forward", "project", "start", "combine"}
-    strings, set_later = set[str](), set[str]()
+    of_globals, strings, set_later = set[str](), set[str](), set[str]()
     spaces: dict[Any, bool] = {}  # modules and classes, and whether these may be called
     waiting: list[Any] = [cell]
     while waiting:
@@ -232,21 +232,22 @@ def surroundings_of(cell: nn.Module) -> tuple[list[Variable], set[str], list[Any
             if not all(map(_is_fixed, modules)):
                 walk.take(10)  # so long does its code take
                 for code in _codes(value.__code__):
-                    named = {*_strings(code.co_consts)}
+                    named, known = {*_strings(code.co_consts)}, _globals_of(code)
                     # In tuples, there are also the names of arguments, which nobody sets.
                     single = named.intersection(code.co_consts)
                     later = {part for part in single if part.isidentifier()}
                     names |= {*code.co_names}
+                    of_globals |= known
                     strings |= named
                     set_later |= later
-                    read |= _entries(value.__globals__, named | _globals_of(code), later)
+                    read |= _entries(value.__globals__, named | known, later)
         for space, is_called in spaces.items():
             read |= _attributes(space, names | strings, set_later, is_called)
         read |= _entries(sys.modules, names | strings)
         waiting = [read[key]() for key in read.keys() - found.keys()]
         found |= read
     containers = [value for value in walk.seen.values() if isinstance(value, _MUTABLE)]
-    return [*found.values()], names, containers
+    return [*found.values()], names, of_globals, containers
 
 
 def _entries(

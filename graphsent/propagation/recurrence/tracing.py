@@ -46,7 +46,7 @@ MOVING = (
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _COLUMNS = 1 << 32
-_OF_CONDITIONS = {"where", "masked_fill", "mul", "to", "type_as", "float", "double"}
+_OF_CONDITIONS = {"where", "masked_fill", "mul", "to", "type", "type_as", "float", "double"}
 _OF_CONDITIONS |= {*MOVING, "getitem", "expand_as", "view_as", "reshape_as"}
 _OF_CONDITIONS |= {"and", "or", "invert", "logical_and", "logical_or", "logical_not"}
 _FIXED = {"size", "dim", "ndimension", "numel", "nelement", "__len__", "__hash__"}

@@ -124,6 +124,7 @@ def _same(a: Symbol, *args: Any, **kwargs: Any) -> Symbol:
     return Symbol(a.codes, a.shape)
 
 
+traced("type", sharing=True)(lambda a, dtype: _same(a, dtype))
 traced("float", sharing=True)(lambda a: _same(a, torch.float32))
 traced("double", sharing=True)(lambda a: _same(a, torch.float64))
 
