@@ -104,6 +104,8 @@ def _known_warnings_ignored() -> Iterator[None]:
             warnings.filterwarnings("ignore", r".*invalid escape sequence", category)
         # From torchdata 0.8 and 0.9, whose datapipes GraphBolt uses.
         warnings.filterwarnings("ignore", r"(?s).*'datapipes', 'dataloader2' modules", UserWarning)
+        # From tqdm in notebooks without ipywidgets; only DGL's downloads show progress.
+        warnings.filterwarnings("ignore", "IProgress not found")
         yield
 
 

@@ -129,6 +129,8 @@ def test_only_known_warnings_are_ignored(tmp_path):
     known = r"""
         import warnings
         warnings.warn("\nWARNING!\nThe 'datapipes', 'dataloader2' modules are deprecated")
+        from tqdm import TqdmWarning
+        warnings.warn("IProgress not found. Please update jupyter and ipywidgets.", TqdmWarning)
         escape = "\P"
         """
     packages = fake_dgl(tmp_path / "known", known)
