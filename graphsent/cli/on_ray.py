@@ -50,7 +50,7 @@ def run_on_ray(command: str, form: str, request: Request, arguments: Any) -> Non
         UsageError: A directory is missing, or the model does not read such files.
         DataError: There are no files, or existing results are of another model or other options.
         GraphsentError: The model or the parser cannot be loaded.
-        FailedError: Inputs were bad, or files could not be read.
+        FailedError: Ray did not start, inputs were bad, or files could not be read.
     """
     import ray  # pyright: ignore[reportMissingImports]
 
@@ -73,7 +73,11 @@ def run_on_ray(command: str, form: str, request: Request, arguments: Any) -> Non
     if missing:
         is_own = not ray.is_initialized()
         if is_own:
-            ray.init(log_to_driver=False, logging_level="ERROR")
+            try:
+                ray.init(log_to_driver=False, logging_level="ERROR")
+            except Exception as error:  # Exception itself, too, if it takes too long
+                reason = str(error).partition("\n")[0].rstrip(".")
+                raise FailedError(f"Ray did not start: {reason}; --debug shows where") from error
         try:
             _map(missing, command, request, arguments)
         except ray.exceptions.RayError as error:

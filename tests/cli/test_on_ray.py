@@ -226,6 +226,20 @@ def test_a_worker_that_fails_is_one_line(trained, shards, tmp_path, capsys, monk
     assert line == "graphsent predict: a worker of Ray failed: RayError; --debug shows where"
 
 
+def test_a_ray_that_does_not_start_is_one_line(
+    trained, shards, tmp_path, capsys, monkeypatch, unmapped
+):
+    def init(**options):
+        raise Exception("The node timed out during startup. It may be overloaded.\nSee its logs.")
+
+    monkeypatch.setattr("ray.is_initialized", lambda: False)
+    monkeypatch.setattr("ray.init", init, raising=False)
+    assert main(["predict", str(trained), str(shards), "--ray", f"--out={tmp_path / 'out'}"]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    reason = "The node timed out during startup. It may be overloaded"
+    assert line == f"graphsent predict: Ray did not start: {reason}; --debug shows where"
+
+
 def test_results_go_to_a_separate_directory(trained, shards, capsys, unmapped):
     with pytest.raises(SystemExit):
         main(["predict", str(trained), str(shards), "--ray", f"--out={shards}/."])
