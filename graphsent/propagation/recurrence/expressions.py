@@ -7,7 +7,7 @@ cat, flatten) are free.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, NamedTuple
@@ -153,13 +153,13 @@ class Expressions:
         return Ref(value, 0, width, True)
 
 
-def reached(values: Iterable[Value]) -> list[Value]:
-    """The values and all that they depend on, in order."""
+def reached(values: Iterable[Value], until: Container[Value] = ()) -> list[Value]:
+    """The values and all that they depend on, in order; those in ``until`` are not followed."""
     found: set[Value] = set()
     waiting = list(values)
     while waiting:
         value = waiting.pop()
         if value not in found:
             found.add(value)
-            waiting.extend(value.inputs())
+            waiting.extend(value.inputs() if value not in until else ())
     return sorted(found, key=lambda value: value.number)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from graphsent.propagation.backends.c.lowering import Lowered, needed
-from graphsent.propagation.recurrence.expressions import Domain, Term, Value
+from graphsent.propagation.backends.c.lowering import Lowered
+from graphsent.propagation.recurrence.expressions import Domain, Term, Value, reached
 from graphsent.propagation.recurrence.recurrence import Recurrence
 
 NODE, SOURCE, EDGE = Domain.NODE, Domain.SOURCE, Domain.EDGE
@@ -76,7 +76,8 @@ class Layout:
         readers = [value for value in lowered.back_values if value.op == "pull"]
         read = [ref.value for value in readers for ref in value.args]
         read += [s.ref.value for shares in lowered.gradients.states.values() for s in shares]
-        whole = needed(read, lowered.forward | lowered.backward)
+        stored = lowered.forward | lowered.backward
+        whole = stored.intersection(reached(read, stored))
         return whole | {share.sums for share in lowered.gradients.weights}
 
     # Addresses

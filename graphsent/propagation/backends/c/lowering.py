@@ -52,24 +52,11 @@ class Lowered:
         self.back_values = [value for value in reached(of_gradients) if value not in known]
         used = [v for value in self.back_values for v in value.inputs() if v in known]
         used += [share.term.rows for share in self.gradients.weights]
-        self.kept = needed(used, self.forward)
+        self.kept = self.forward.intersection(reached(used, self.forward))
         roots = [share.sums for share in self.gradients.weights]
         self.backward = _choose_arrays(self.back_values, roots)
         # On a GPU, products are computed by torch, in arrays of their own.
         self.direct = {value: n for n, value in whole.items() if value.op != "product"}
-
-
-def needed(values: Iterable[Value], arrays: set[Value]) -> set[Value]:
-    """The arrays from which values without arrays are computed in place."""
-    found: set[Value] = set()
-    waiting = list(values)
-    while waiting:
-        value = waiting.pop()
-        if value in arrays:
-            found.add(value)
-        else:
-            waiting.extend(value.inputs())
-    return found
 
 
 def _choose_arrays(values: Sequence[Value], roots: Iterable[Value]) -> set[Value]:
