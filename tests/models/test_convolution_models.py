@@ -243,6 +243,21 @@ def test_phrases_of_a_training_set_occur_once():
     assert DCNN(VOCABULARY, 2, 4).training_examples(sentences) is sentences
 
 
+def test_equal_phrases_are_those_of_the_first_sentence():
+    trees = [Tree.from_string(text) for text in ("(1 (0 the) (1 film))", "(1 (0 The) (1 Film))")]
+    trees.append(Tree.from_string("(1 (1 good) (1 film))"))
+    model = DCNN(Vocabulary(["film"], lower=True), 2, 4)
+    found = {(" ".join(each.words), each.sentence) for each in model.training_examples(trees)}
+    first, last = ("the", "film"), ("good", "film")
+    assert found == {
+        ("the film", first),
+        ("the", first),
+        ("film", first),
+        ("good film", last),
+        ("good", last),
+    }
+
+
 @pytest.mark.parametrize(
     ("cls", "options", "message"),
     [
