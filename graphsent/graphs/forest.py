@@ -146,7 +146,7 @@ def _with_words_below(forest: Forest, owners: np.ndarray, child_index: np.ndarra
 def _next_sibling(forest: Forest, children: np.ndarray) -> np.ndarray:
     """Row of the right sibling of each of ``children``, -1 for a rightmost child."""
     parent, child_index = forest.parent[children], forest.child_index[children]
-    num_children = np.bincount(parent, minlength=len(forest.parent))
+    num_children = np.bincount(parent)
     first_slot = np.cumsum(num_children) - num_children
     slot = first_slot[parent] + child_index
     child_at = np.empty_like(children)
