@@ -105,10 +105,10 @@ def test_long_ranges_are_not_summed_one_by_one(monkeypatch):
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
 @both_ways
 def test_means_keep_the_dtype_and_are_exact(dtype, mean):
-    rows = torch.ones(1000, 1, dtype=dtype)
-    means = mean(rows, torch.tensor([0, 5]), torch.tensor([1000, 6]))
+    rows = torch.full((1000, 1), 1000, dtype=dtype)  # whose sum float16 cannot represent
+    means = mean(rows, torch.tensor([0, 5, 5]), torch.tensor([1000, 6, 5]))
     assert means.dtype == dtype
-    assert means.tolist() == [[1.0], [1.0]]
+    assert means.tolist() == [[1000], [1000], [0]]
 
 
 @pytest.mark.parametrize("shape", [(), (2, 3), (0,)])
