@@ -73,6 +73,9 @@ def test_reverse_keeps_data_of_the_user():
     assert torch.equal(turned.edata["w"], graph.edata["w"])
     turned.ndata["more"] = torch.zeros(3)
     assert "more" not in graph.ndata
+    bare = reverse(graph, copy_data=False)
+    assert not bare.ndata
+    assert not bare.edata
 
 
 @every_direction
