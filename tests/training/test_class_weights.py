@@ -11,8 +11,10 @@ from toy_treebank import silent, tiny_config
 
 from graphsent.cli import main
 from graphsent.errors import ModelError
-from graphsent.models import NBoW, RecNN, TreeLSTMClassifier
+from graphsent.models import NBoW, RecNN, SequenceRelatedness, TreeLSTMClassifier
 from graphsent.models.base.losses import classification_loss
+from graphsent.pairs import TreePair
+from graphsent.sentences import Sentence
 from graphsent.tasks import get_task
 from graphsent.training import (
     RunConfig,
@@ -51,6 +53,17 @@ def test_the_loss_is_weighted_by_class():
         expected = -sum(weights[y] * terms[unit, y] for unit, y in labels if y >= 0) / 3
         loss = classification_loss(logits, batch, nodes, weights)
         torch.testing.assert_close(loss, expected.float())
+
+
+def test_the_loss_of_pairs_is_weighted_by_class():
+    model = SequenceRelatedness(VOCAB, 2, 3, 4, goal="classification")
+    words = Sentence(["a", "b"])
+    batch = model.collate([TreePair(words, words, label=label) for label in ("1", "0", "1", "")])
+    model.class_weights = torch.tensor([0.5, 3.0])
+    logits = torch.tensor([[2.0, 1.0]] * 4)
+    terms = -torch.log_softmax(logits[0], 0)
+    expected = (0.5 * terms[0] + 2 * 3 * terms[1]) / 4
+    torch.testing.assert_close(model.loss(logits, batch), expected)
 
 
 def test_balanced_weights():
