@@ -140,6 +140,12 @@ OTHERS = {
         + torch.linalg.vector_norm(h * 0, dim=-1, keepdim=True)
         + torch.linalg.norm(h, dim=-1, keepdim=True)
     ),
+    "what is the same for all predecessors": lambda cell, h: (
+        h.sum(1, True) / torch.ones_like(h[..., :1]).sum(1, True).sqrt()
+        + h.mean(1, True).expand_as(h).sum(1, True) * h.amax(1, True).expand_as(h).mean(1, True)
+        - h.mean(1, True).expand_as(h).amax(1, True)
+        + (cell.p * h.mean(1, True)).expand_as(h).logsumexp(1, True) * h
+    ),
     "normalize": lambda cell, h: (
         functional.normalize(h, dim=-1) + functional.normalize(h * 0, dim=-1)
     ),
@@ -488,8 +494,8 @@ ALL_DIMENSIONS = "it reduces over all dimensions, "
             "it takes the variance over predecessors",
         ),
         (
-            lambda cell, h: h.sum(1, True).expand_as(h).sum(1, True) * h,
-            "it reduces over predecessors a tensor that is the same for all",
+            lambda cell, h: h.sum(1, True).expand_as(h).prod(1, True) * h,
+            "it multiplies what is the same for all predecessors",
         ),
         (
             lambda cell, h: (torch.ones_like(h) * cell.p).tanh() * h,

@@ -698,5 +698,5 @@ def test_the_number_of_predecessors_is_named():
     cell = Cell()
     cell.combine = lambda children, x: (x + cell.U(children[0].sum(1) / children[0].shape[1]),)
     assert_same_here(cell)
-    reason = "it computes with the number of predecessors: mean(1) can be traced"
-    assert cell.explain(tree(20, 3)).reason == reason
+    reason = "it computes with the number of predecessors: mean(1) and torch.ones_like(h).sum(1) "
+    assert cell.explain(tree(20, 3)).reason == reason + "can be traced"

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from graphsent.propagation.recurrence.expressions import Domain, Ref
+from graphsent.propagation.recurrence.expressions import Domain, Ref, Value
 from graphsent.propagation.recurrence.pointwise import maximum, minimum, where
 from graphsent.propagation.recurrence.symbols import (
     CHILDREN,
@@ -77,8 +77,12 @@ def _mean(a: Symbol, dim: int, keepdim: bool) -> Symbol:
     total = _sum(a, dim, keepdim)
     if a.shape[dim] is not CHILDREN:
         return pointwise("mul", total, 1 / a.codes.shape[dim])
-    degree = TRACING.tracer.expressions.make("degree", Domain.NODE, 1)
-    return pointwise("div", total, symbol_of([degree.ref()], (1,)))
+    return pointwise("div", total, symbol_of([_degree().ref()], (1,)))
+
+
+def _degree() -> Value:
+    """The number of predecessors."""
+    return TRACING.tracer.expressions.make("degree", Domain.NODE, 1)
 
 
 @traced("var")
@@ -285,9 +289,13 @@ def _over_edges(op: str, a: Symbol, dim: int, keepdim: bool) -> Symbol:
     expressions = TRACING.tracer.expressions
 
     def make(ref: Ref) -> Ref:
-        if ref.value.domain in (Domain.CONSTANT, Domain.NODE):
-            raise Untraceable("it reduces over predecessors a tensor that is the same for all")
-        return expressions.make(op, Domain.NODE, ref.width, (ref,)).ref()
+        if ref.value.domain not in (Domain.CONSTANT, Domain.NODE):
+            return expressions.make(op, Domain.NODE, ref.width, (ref,)).ref()
+        if op == "prod":
+            raise Untraceable("it multiplies what is the same for all predecessors")
+        if op == "sum":
+            return expressions.pointwise("mul", ref, Ref(_degree(), 0, ref.width, spread=True))
+        return ref
 
     reduced = Symbol(each(make, a).codes, (*a.shape[:dim], 1, *a.shape[dim + 1 :]))
     return reduced if keepdim else reduced.squeeze(dim)

@@ -81,7 +81,9 @@ class Indices(_Refusing):
 NODES = Size(
     "nodes", 99_991, "broadcasting, h.reshape and x.new_zeros(x.shape[0], n) can be traced"
 )
-CHILDREN = Size("predecessors", 99_989, "mean(1) can be traced")  # both are primes
+CHILDREN = Size(
+    "predecessors", 99_989, "mean(1) and torch.ones_like(h).sum(1) can be traced"
+)  # both are primes
 _SIZES = {size.number: size for size in (NODES, CHILDREN)}
 
 
