@@ -237,7 +237,8 @@ MOVED = {
     "ones": lambda h: h.new_ones(h.shape[0], SIZE) * h + torch.ones_like(h).sum(1, True),
     "of a type": lambda h: h.new_ones(h.shape[0], 1, dtype=h.dtype, device=h.device) * h,
     "by names": lambda h: (
-        torch.full_like(input=h, fill_value=2) * torch.tanh(input=h) + h.new_ones(size=h.shape)
+        torch.full_like(input=h, fill_value=2) * torch.tanh(input=h)
+        + torch.add(input=h.new_ones(size=h.shape), other=h.maximum(other=-h), alpha=0.5)
     ),
     "numbers of numbers": lambda h: (1 - 0.5 * torch.ones_like(h)) ** 2 * h,
     "infinite": lambda h: torch.where(h > -9, h, torch.full_like(h, -torch.inf)),

@@ -239,6 +239,8 @@ class Tracer(TorchFunctionMode):
         kwargs.pop("inplace", None)
         if not args and "input" in kwargs:
             args = (kwargs.pop("input"),)
+        if "other" in kwargs:  # it comes after those without a name
+            args = (*args, kwargs.pop("other"))
         if name not in FUNCTIONS:
             raise Untraceable(f"it calls {name}, which cannot be traced")
         if name not in _OF_CONDITIONS and _contain(Condition, args, kwargs):
