@@ -40,6 +40,7 @@ from graphsent.training import (
 from graphsent.training.directory import changed_files
 from graphsent.training.evaluation import as_predicted
 from graphsent.training.figures import figures
+from graphsent.training.runs import differences
 
 if TYPE_CHECKING:  # torchmetrics takes a second to import
     from graphsent.tasks.class_report import ClassReport
@@ -65,6 +66,7 @@ def run(arguments: Any) -> None:
     _tell_changes(paths, judged)
     content = judged[0]
     if run_set.exists:
+        _tell_differences(run_set, paths)
         split = arguments.split
         named = [
             {"name": path.name, split: each["metrics"]}
@@ -148,18 +150,29 @@ def _tell_changes(paths: Sequence[Path], judged: Sequence[Mapping[str, Any]]) ->
     """Names the files that have changed since training, in one line on standard error."""
     changed: dict[str, None] = {}
     for path, content in zip(paths, judged, strict=True):
-        changed |= dict.fromkeys(changed_files(_trained_on(path), content["corpus"]))
+        before = _results(path).get("corpus")
+        changed |= dict.fromkeys(changed_files(before, content["corpus"]))
     if changed:
         names = ", ".join(changed)
         print(f"graphsent evaluate: changed since training: {names}", file=sys.stderr)
 
 
-def _trained_on(path: Path) -> Any:
-    """The description of the data that a run was trained on; None if it does not record any."""
+def _tell_differences(run_set: RunSet, paths: Sequence[Path]) -> None:
+    """Says on standard error, in one line, why the figures of several runs have no mean."""
+    found = {path.name: _results(path) for path in paths}
+    problems = [f"{name} is not complete" for name in found if not found[name].get("finished")]
+    problems += differences(found, run_set.open().config.inputs.encoder)
+    if problems:
+        message = "the figures of these runs do not belong together"
+        print(f"graphsent evaluate: {problems[0]}: {message}", file=sys.stderr)
+
+
+def _results(path: Path) -> dict[str, Any]:
+    """The results of a run; empty if they are damaged: they are not needed for its figures."""
     try:
-        return RunDirectory(path).read_results().get("corpus")
-    except TrainingError:  # damaged, but not needed for anything else here
-        return None
+        return RunDirectory(path).read_results()
+    except TrainingError:
+        return {}
 
 
 def _check_targets(arguments: Any, keep: Sequence[Path]) -> None:

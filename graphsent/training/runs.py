@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from graphsent.models.arguments import without_numpy
@@ -23,7 +23,7 @@ from graphsent.training.run import (
 from graphsent.training.run_set import Runs, RunSet, summary
 from graphsent.training.setting import resolved
 
-__all__ = ["resume_runs", "train_runs"]
+__all__ = ["differences", "resume_runs", "train_runs"]
 
 # Options that may differ between runs whose figures have a mean.
 _OF_ONE_RUN = ("seed", *(name for name in FREE_OPTIONS if name != "epochs"))
@@ -126,19 +126,10 @@ def _train(run_set: RunSet, runs: Runs, *, progress: bool, echo: Echo) -> dict[s
             echo(f"{name}: {line}")
 
         def check(facts: Mapping[str, Any], name: str = name) -> None:
-            other, before = next(iter(found.items()), (name, facts))
-            changed = changed_files(before.get("corpus"), facts.get("corpus"))
-            if before.get("encoder") != facts.get("encoder"):
-                changed.append(runs.config.inputs.encoder)
-            problems = [f"{each} has changed between {other} and {name}" for each in changed]
-            problems += [
-                f"{option} is {value!r} in {other}, but {now!r} in {name}"
-                for option, value, now in changed_options(before, facts, _OF_ONE_RUN)
-            ]
-            if problems:
+            for problem in differences({**found, name: facts}, runs.config.inputs.encoder):
                 raise TrainingError(
-                    f"{run_set.path}: {problems[0]}, whose figures do not belong together: start "
-                    "new runs (--overwrite, or another directory)"
+                    f"{run_set.path}: {problem}, whose figures do not belong together: start new "
+                    "runs (--overwrite, or another directory)"
                 )
 
         run = RunDirectory(run_set.path / name)
@@ -161,6 +152,24 @@ def _train(run_set: RunSet, runs: Runs, *, progress: bool, echo: Echo) -> dict[s
         results = _results(runs, found)
         run_set.write_results(results)
     return results
+
+
+def differences(found: Mapping[str, Mapping[str, Any]], encoder: str) -> Iterator[str]:
+    """What sets runs apart from the first one, so that their figures have no mean.
+
+    Args:
+        found: The name of each run, and the facts about it, as in ``results.json``.
+        encoder: The directory of their encoder.
+    """
+    (other, before), *rest = found.items()
+    for name, facts in rest:
+        changed = changed_files(before.get("corpus"), facts.get("corpus"))
+        if before.get("encoder") != facts.get("encoder"):
+            changed.append(encoder)
+        for each in changed:
+            yield f"{each} has changed between {other} and {name}"
+        for option, value, now in changed_options(before, facts, _OF_ONE_RUN):
+            yield f"{option} is {value!r} in {other}, but {now!r} in {name}"
 
 
 def _results(runs: Runs, found: dict[str, dict[str, Any]]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import pytest
 from commands import status_of
@@ -48,6 +49,22 @@ def test_evaluate_covers_all_runs(seeds, tmp_path, capsys):
     with pytest.raises(SystemExit, match="2"):
         main(["evaluate", str(out), f"--page={tmp_path / 'page.html'}"])
     assert f"--page is for a single run, such as {out / 'seed-0'} " in capsys.readouterr().err
+
+
+def test_evaluate_says_which_runs_have_no_mean(seeds, tmp_path, capsys):
+    out = tmp_path / "out"
+    shutil.copytree(seeds[0], out)
+    assert main(["evaluate", str(out), "--split=dev"]) == 0
+    assert capsys.readouterr().err == ""
+    assert main(["train", f"--resume={out / 'seed-1'}", "--epochs=2"]) == 0
+    capsys.readouterr()
+    assert main(["evaluate", str(out), "--split=dev"]) == 0
+    first = "graphsent evaluate: epochs is 1 in seed-0, but 2 in seed-1: the figures of these runs"
+    assert capsys.readouterr().err.startswith(first)
+    results = out / "seed-0" / "results.json"
+    results.write_text(json.dumps({**json.loads(results.read_text()), "finished": False}))
+    assert main(["evaluate", str(out), "--split=dev"]) == 0
+    assert "graphsent evaluate: seed-0 is not complete: the figures" in capsys.readouterr().err
 
 
 def test_a_single_run_must_be_named_if_required(seeds, capsys):
