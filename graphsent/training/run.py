@@ -243,6 +243,7 @@ def _lead(
 
     with torch_threads(options.num_threads):
         history = fit(setting, run, resumed=resumed, progress=progress, echo=echo, on_epoch=keep)
+        results |= _outcome(setting, history)  # of a resumed run, perhaps of no more epochs
         if test and "test" in setting.data.splits:
             start = time.perf_counter()
             config = setting.config
@@ -255,7 +256,7 @@ def _lead(
             results["test"] = setting.selection.first(found)
             results["test_seconds"] = round(time.perf_counter() - start, 2)
     run.check_held()
-    results |= {"finished": True, **_outcome(setting, history)}
+    results["finished"] = True
     # A kill in between must not leave a run that is complete but lacks a file.
     run.write_history(history)
     run.write_card(model_card(setting.model, results))
