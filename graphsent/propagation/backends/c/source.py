@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from graphsent.kernels.structures import Walk, layout_in_c
 from graphsent.propagation.backends.c.layout import EDGE, NODE, SOURCE, Layout
@@ -224,6 +224,7 @@ class Passes:
             for share in shares:
                 if share.domain in domains:
                     loops[share.domain] += self._added_up(lowered, share, name)
+        within: dict[Domain, Callable[[str], str]]
         within = {NODE: str, SOURCE: _of_successors, EDGE: over_edges}
         return "".join(over_rows(n, within[n](loop)) for n, loop in loops.items() if loop)
 
