@@ -54,7 +54,7 @@ def run_on_ray(command: str, form: str, request: Request, arguments: Any) -> Non
     """
     import ray  # pyright: ignore[reportMissingImports]
 
-    shards = _shards(request, arguments)
+    files = _files(request, arguments)
     out = Path(arguments.out).resolve()
     if out == Path(request.files[0]).resolve():
         raise UsageError("--out: expected a directory other than that of the input files")
@@ -64,9 +64,7 @@ def run_on_ray(command: str, form: str, request: Request, arguments: Any) -> Non
     _check(load_requested(request, arguments, command), command, form, arguments)
     about = {"command": command, "format": form, "model": _digest(request.run or str(PACKAGED))}
     _check_out(out, {**about, **{name: getattr(arguments, name) for name in _LASTING}})
-    rows = [
-        {"shard": full_path(each), "target": str(out / f"{each.name}.{form}")} for each in shards
-    ]
+    rows = [{"file": full_path(each), "target": str(out / f"{each.name}.{form}")} for each in files]
     missing = [row for row in rows if not Path(row["target"]).exists()]
     if len(missing) < len(rows):
         print(f"{len(rows) - len(missing)} of {len(rows)} files already have results")
@@ -108,11 +106,11 @@ class Worker:
         self._model = load_requested(request, argparse.Namespace(**arguments), command)
 
     def __call__(self, row: dict[str, str]) -> dict[str, Any]:
-        """Processes the file ``shard``; returns the counts of all and bad inputs, or an error."""
+        """Processes the file of a row; returns the counts of all and bad inputs, or an error."""
         target = Path(row["target"])
-        request = self._request._replace(files=(row["shard"],))
+        request = self._request._replace(files=(row["file"],))
         arguments = argparse.Namespace(**{**self._arguments, "out": row["target"]})
-        found = {"shard": row["shard"], "inputs": 0, "bad": 0, "error": "", "misused": False}
+        found = {"file": row["file"], "inputs": 0, "bad": 0, "error": "", "misused": False}
         errors = Path(f"{target}{_ERRORS}")
         try:
             # Errors are written before the results, whose presence marks the file as done.
@@ -150,14 +148,14 @@ def _map(rows: list[dict[str, str]], command: str, request: Request, arguments: 
         if row["misused"]:
             raise UsageError(row["error"])
         if row["error"]:
-            failed.append(row["shard"])
+            failed.append(row["file"])
             print(f"graphsent {command}: {row['error']}", file=sys.stderr)
             continue
         inputs += row["inputs"]
         rate = inputs / (time.perf_counter() - start)
         bad = f", {row['bad']:,} bad" if row["bad"] else ""
         print(
-            f"{number}/{len(rows)} {row['shard']}: {counted(row['inputs'], 'input')}{bad}; "
+            f"{number}/{len(rows)} {row['file']}: {counted(row['inputs'], 'input')}{bad}; "
             f"{rate:,.0f} per second",
             flush=True,
         )
@@ -178,7 +176,7 @@ def _check(model: Any, command: str, form: str, arguments: Any) -> None:
     reading_of(command, model, arguments)
 
 
-def _shards(request: Request, arguments: Any) -> list[Path]:
+def _files(request: Request, arguments: Any) -> list[Path]:
     """The files of the directory, except hidden ones."""
     of_one_file = ("strict", "unknown")
     refuse(arguments, of_one_file, "is for a single file and cannot be used with --ray")
@@ -188,10 +186,10 @@ def _shards(request: Request, arguments: Any) -> list[Path]:
     if len(request.files) != 1 or not Path(request.files[0]).is_dir():
         raise UsageError("--ray: expected a model and a directory of files")
     found = sorted(Path(request.files[0]).iterdir())
-    shards = [path for path in found if path.is_file() and not path.name.startswith(".")]
-    if not shards:
+    files = [path for path in found if path.is_file() and not path.name.startswith(".")]
+    if not files:
         raise DataError(f"{request.files[0]}: expected files, found none")
-    return shards
+    return files
 
 
 def _check_out(out: Path, about: dict[str, Any]) -> None:

@@ -15,7 +15,7 @@ Examples:
   graphsent encode runs/a trees.txt --out vectors.npy
   graphsent encode runs/a trees.conllu --out vectors.npz
   graphsent encode "A lovely film." "A charming movie."
-  graphsent encode runs/a shards/ --ray --workers 8 --out vectors/
+  graphsent encode runs/a texts/ --ray --workers 8 --out vectors/
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ Examples:
   graphsent predict runs/a "(S (NP (DT The) (NN film)) (VP (VBZ is) (JJ dull)))" --out tree.svg
   graphsent predict runs/sick first.conllu second.conllu
   graphsent predict runs/pairs pairs.csv --text-column question --text-column duplicate
-  graphsent predict runs/a shards/ --ray --workers 8 --format jsonl --out predictions/
+  graphsent predict runs/a texts/ --ray --workers 8 --format jsonl --out predictions/
 """
 
 from __future__ import annotations
