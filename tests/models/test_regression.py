@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ from graphsent.models import (
     TreeNetClassifier,
     TreePair,
     load_pretrained,
+    regression_loss,
 )
 from graphsent.models.heads.scores import ScoreOutput
 from graphsent.trees import Tree
@@ -68,6 +70,14 @@ def test_autocast_does_not_round_scores(name):
     torch.testing.assert_close(found, expected, rtol=0, atol=0.02 * deviation)
     assert found.dtype == loss.dtype == torch.float32
     torch.testing.assert_close(loss, model.loss(expected, batch), rtol=0.05, atol=0)
+
+
+def test_gold_scores_are_not_rounded_to_half_precision():
+    """In the 8 bits of bfloat16, 4.7 would be 4.6875."""
+    batch = SimpleNamespace(gold=torch.tensor([4.7]), roots=torch.tensor([0]))
+    outputs, one = torch.tensor([[4.6875]]).bfloat16(), torch.ones(()).bfloat16()
+    loss = regression_loss(outputs, batch, deviation=one)
+    assert float(loss) == pytest.approx(0.0125**2, rel=1e-4)
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -72,7 +72,7 @@ def regression_loss(
     """
     scores, gold = _units(scores, batch, nodes)
     known = is_labelled(gold)
-    errors = (scores[known, 0] - gold[known].to(scores.dtype)) / deviation
+    errors = (scores[known, 0] - gold[known]) / deviation
     return errors.square().sum() / max(1, len(batch.roots))
 
 
