@@ -1,4 +1,4 @@
-"""The steps of training are those of a plain loop."""
+"""The steps of training are those of a plain loop, with a choice on dev after each epoch."""
 
 from __future__ import annotations
 
@@ -16,16 +16,13 @@ from graphsent.training.batching import batch_sampler
 from graphsent.training.optimizers import build_optimizers
 from graphsent.vocabulary import Vocabulary
 
+VOCABULARY = Vocabulary(("a", "b", "c"))
 SENTENCES = [Sentence(text.split(), label) for text, label in [("a b", "1"), ("b c", "0")] * 3]
 
 
-@pytest.mark.parametrize("embedding_optimizer", ["sgd", "same"])
-def test_each_step_takes_the_gradients_of_its_batch(embedding_optimizer):
-    model = NBoW(Vocabulary(("a", "b", "c")), 5, 3, dropout=0.0)
-    other = copy.deepcopy(model)
-    options = TrainingOptions(batch_size=2, embedding_optimizer=embedding_optimizer)
+def fit(model: NBoW, options: TrainingOptions, epochs: int) -> None:
     Trainer(
-        max_epochs=1,
+        max_epochs=epochs,
         logger=False,
         enable_checkpointing=False,
         enable_model_summary=False,
@@ -35,6 +32,14 @@ def test_each_step_takes_the_gradients_of_its_batch(embedding_optimizer):
         TrainingModule(model, get_task("sst5"), options),
         TreeDataModule(model, SENTENCES, SENTENCES[:1], options),
     )
+
+
+@pytest.mark.parametrize("embedding_optimizer", ["sgd", "same"])
+def test_each_step_takes_the_gradients_of_its_batch(embedding_optimizer):
+    model = NBoW(VOCABULARY, 5, 3, dropout=0.0)
+    other = copy.deepcopy(model)
+    options = TrainingOptions(batch_size=2, embedding_optimizer=embedding_optimizer)
+    fit(model, options, 1)
     optimizers = build_optimizers(other, options)
     for numbers in batch_sampler(SENTENCES, options.batching, 2, options.seed):
         batch = other.collate([SENTENCES[number] for number in numbers])
@@ -44,3 +49,10 @@ def test_each_step_takes_the_gradients_of_its_batch(embedding_optimizer):
             optimizer.step()
     for name, value in model.named_parameters():
         torch.testing.assert_close(value, other.get_parameter(name))
+
+
+def test_a_model_chooses_on_dev_after_each_epoch(monkeypatch):
+    chosen = []
+    monkeypatch.setattr(NBoW, "choose_on_dev", lambda model, dev: chosen.append(list(dev)))
+    fit(NBoW(VOCABULARY, 5, 3), TrainingOptions(), 2)
+    assert chosen == [SENTENCES[:1]] * 2
