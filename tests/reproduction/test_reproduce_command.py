@@ -21,7 +21,6 @@ from graphsent.reproduction import Catalogue, FinishedRuns, Run, run_all
 from graphsent.reproduction.examples import pack, unpack
 from graphsent.reproduction.execution import UNDER_WAY, execute
 from graphsent.training import TrainingInterrupted
-from graphsent.training.callbacks import EpochKeeper
 
 FIELDS = (
     "table task model metric paper mean std n vectors trees selected_on minutes "
@@ -138,7 +137,7 @@ def test_an_interrupted_repetition_names_no_directory(
     def stop(self, trainer, module):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(EpochKeeper, "on_train_epoch_end", stop)
+    monkeypatch.setattr("graphsent.training.callbacks.EpochKeeper.on_train_epoch_end", stop)
     assert main(["reproduce", "--check", "--data-dir=data"]) == 130
     assert "interrupted; the repetition is not kept\n" in capsys.readouterr().err
 

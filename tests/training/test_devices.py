@@ -81,6 +81,7 @@ def one(toy_data, tmp_path_factory) -> Path:
     return out
 
 
+@pytest.mark.slow
 def test_two_devices_are_one_with_the_doubled_batch(toy_data, tmp_path, monkeypatch):
     """A custom model with a part that no step uses."""
     (tmp_path / "own_model_of_two.py").write_text(MODULE)

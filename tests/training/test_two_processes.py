@@ -18,10 +18,8 @@ SCRIPT = Path(two_processes.__file__)
 TRAIN, BATCH = two_processes.TRAIN, two_processes.BATCH
 
 
-@pytest.fixture(scope="session")  # a worker may return to these tests after those of other files
-def results(tmp_path_factory) -> dict[str, list[dict]]:
+def results(out: Path) -> dict[str, list[dict]]:
     """The results of one process and of two, by case."""
-    out = tmp_path_factory.mktemp("processes")
     folders = [SCRIPT.parents[2], SCRIPT.parents[1], os.environ.get("PYTHONPATH", "")]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, folders))}
     command = [sys.executable, str(SCRIPT), str(out)]
@@ -33,9 +31,20 @@ def results(tmp_path_factory) -> dict[str, list[dict]]:
     }
 
 
-@pytest.mark.parametrize("name", two_processes.CASES)
-def test_two_processes_equal_one_with_the_doubled_batch(name, results):
-    one, two = results[name]
+def test_two_processes_equal_one_with_the_doubled_batch(tmp_path):
+    """One test, since two workers of pytest would each train all models."""
+    found = results(tmp_path)
+    for name, (one, two) in found.items():
+        print(name)  # is shown if a check fails
+        check_figures(one, two)
+        check_batches(one, two)
+    (one,), (first, second) = (result["ranks"] for result in found["shuffled"])
+    assert one["first_draws"] == first["first_draws"]  # as without others
+    assert len({*first["first_draws"], *second["first_draws"]}) == 4
+
+
+def check_figures(one: dict, two: dict) -> None:
+    """Weights and metrics are the same."""
     assert one["steps"] == two["steps"] == 2 * -(-TRAIN // BATCH)
     for ours, theirs in zip(one["weights"].items(), two["weights"].items(), strict=True):
         assert ours[0] == theirs[0]
@@ -45,9 +54,9 @@ def test_two_processes_equal_one_with_the_doubled_batch(name, results):
         assert ours == pytest.approx(theirs, rel=1e-4)
 
 
-@pytest.mark.parametrize("name", two_processes.CASES)
-def test_every_example_once_an_epoch_in_the_same_batches(name, results):
-    (one,), (first, second) = (result["ranks"] for result in results[name])
+def check_batches(*found: dict) -> None:
+    """Every example is seen once an epoch, in the same batches."""
+    (one,), (first, second) = (result["ranks"] for result in found)
     for whole, *shares in zip(one["seen"], first["seen"], second["seen"], strict=True):
         assert sorted(chain(*whole)) == list(range(TRAIN))
         for batch, *parts in zip(whole, *shares, strict=True):
@@ -56,9 +65,3 @@ def test_every_example_once_an_epoch_in_the_same_batches(name, results):
             assert sorted(batch) == sorted(chain(*parts))
             assert max(map(len, parts)) - min(map(len, parts)) <= 1
     assert one["seen"][0] != one["seen"][1]
-
-
-def test_processes_draw_different_numbers(results):
-    (one,), (first, second) = (result["ranks"] for result in results["shuffled"])
-    assert one["first_draws"] == first["first_draws"]  # as without others
-    assert len({*first["first_draws"], *second["first_draws"]}) == 4
