@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from multiprocessing import resource_tracker
 from multiprocessing.connection import wait
 from typing import Any
 
@@ -73,6 +75,8 @@ def run_all(
         spent = (time.monotonic() - begin) / 60
         return budget is None or spent + run.configuration.minutes <= budget
 
+    if os.name != "nt":
+        resource_tracker.ensure_running()  # its start, with that of a run, would unblock Ctrl-C
     with _stoppable():
         try:
             while waiting or working:

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from multiprocessing import resource_tracker
 from multiprocessing.context import SpawnProcess
 
 import numpy as np
@@ -309,8 +310,10 @@ def exit_as_blocked(_execution, _run) -> None:
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")
 def test_ctrl_c_does_not_reach_a_process_that_is_starting(execution, catalogue, monkeypatch):
+    """Nor the first one, with which Python starts its tracker of resources."""
     from graphsent.reproduction import scheduling
 
+    resource_tracker._resource_tracker._stop()
     monkeypatch.setattr(scheduling, "execute_in_process", exit_as_blocked)
     runs = Run.of(Catalogue().configuration("toy-nbow"), [0])
     assert run_all(execution, runs).elsewhere == runs
