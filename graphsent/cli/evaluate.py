@@ -54,19 +54,21 @@ _OF_CLASSES = ("confusion", "errors", "errors_file", "page")
 def run(arguments: Any) -> None:
     """Prints the metrics."""
     run_set = RunSet(arguments.run)
-    if run_set.exists:
-        paths = [run_set.path / name for name in run_set.open().configs()]
+    runs = run_set.open() if run_set.exists else None
+    if runs is not None:
+        paths = [run_set.path / name for name in runs.configs()]
     else:
         paths = [RunDirectory(arguments.run).path]
     kept = [file for path in paths for file in RunDirectory(path).files()]
     _check_targets(arguments, [*kept, run_set.config, run_set.results])
-    _check_asked(arguments, one_of_several=paths[0] if run_set.exists else None)
+    _check_asked(arguments, one_of_several=paths[0] if runs is not None else None)
     device_of(arguments)  # before anything is read
-    judged = [_judge(path, arguments, several=run_set.exists) for path in paths]
-    _tell_changes(paths, judged)
+    judged = [_judge(path, arguments, several=runs is not None) for path in paths]
+    results = {path.name: _results(path) for path in paths}
+    _tell_changes([*results.values()], judged)
     content = judged[0]
-    if run_set.exists:
-        _tell_differences(run_set, paths)
+    if runs is not None:
+        _tell_differences(results, runs.config.inputs.encoder)
         split = arguments.split
         named = [
             {"name": path.name, split: each["metrics"]}
@@ -146,22 +148,22 @@ def _check_pairs(model: Model, examples: Sequence[Any], path: str) -> None:
         raise DataError(f"{path}: expected {names[expected]} as in training, got {names[found]}")
 
 
-def _tell_changes(paths: Sequence[Path], judged: Sequence[Mapping[str, Any]]) -> None:
+def _tell_changes(
+    results: Sequence[Mapping[str, Any]], judged: Sequence[Mapping[str, Any]]
+) -> None:
     """Names the files that have changed since training, in one line on standard error."""
     changed: dict[str, None] = {}
-    for path, content in zip(paths, judged, strict=True):
-        before = _results(path).get("corpus")
-        changed |= dict.fromkeys(changed_files(before, content["corpus"]))
+    for before, content in zip(results, judged, strict=True):
+        changed |= dict.fromkeys(changed_files(before.get("corpus"), content["corpus"]))
     if changed:
         names = ", ".join(changed)
         print(f"graphsent evaluate: changed since training: {names}", file=sys.stderr)
 
 
-def _tell_differences(run_set: RunSet, paths: Sequence[Path]) -> None:
+def _tell_differences(results: Mapping[str, Mapping[str, Any]], encoder: str) -> None:
     """Says on standard error, in one line, why the figures of several runs have no mean."""
-    found = {path.name: _results(path) for path in paths}
-    problems = [f"{name} is not complete" for name in found if not found[name].get("finished")]
-    problems += differences(found, run_set.open().config.inputs.encoder)
+    problems = [f"{name} is not complete" for name in results if not results[name].get("finished")]
+    problems += differences(results, encoder)
     if problems:
         message = "the figures of these runs do not belong together"
         print(f"graphsent evaluate: {problems[0]}: {message}", file=sys.stderr)

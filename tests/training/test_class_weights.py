@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 import torch
-from pytorch_lightning import Trainer
 from toy_treebank import silent, tiny_config
 
 from graphsent.cli import main
@@ -79,22 +78,13 @@ def test_units_of_the_loss_are_counted(nodes, counts):
     assert data.class_counts().tolist() == counts
 
 
-def test_training_sets_the_weights_anew():
-    model, task = NBoW(VOCAB, 5, 3), get_task("sst5")
+def test_training_sets_the_weights_anew(fit):
+    model = NBoW(VOCAB, 5, 3)
     # Of five classes two occur, twice and six times.
     expected = torch.tensor([8 / 4, 8 / 12, 0, 0, 0])
     for chosen, weights in (("balanced", expected), ("none", None)):
         options = TrainingOptions(class_weights=chosen)
-        Trainer(
-            max_epochs=1,
-            logger=False,
-            enable_checkpointing=False,
-            enable_model_summary=False,
-            enable_progress_bar=False,
-            num_sanity_val_steps=0,
-        ).fit(
-            TrainingModule(model, task, options), TreeDataModule(model, TREES, TREES[:1], options)
-        )
+        fit(model, TREES, options, 1)
         if weights is None:
             assert model.class_weights is None
         else:
