@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
 
 import numpy as np
 
@@ -25,11 +24,6 @@ __all__ = ["WordVectors", "load_vectors"]
 _UNKNOWN_BOUND = 0.05  # words without a vector are drawn from U(-bound, bound)
 _READERS = {".npz": read_npz, ".bin": read_binary}  # by file name; text otherwise
 _Path = str | os.PathLike[str]
-
-
-class _HasWords(Protocol):
-    @property
-    def words(self) -> tuple[str, ...]: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +47,7 @@ class WordVectors:
         """Length of a vector, summed over the files."""
         return self.matrix.shape[1]
 
-    def select(self, words: _HasWords | Iterable[str]) -> WordVectors:
+    def select(self, words: Iterable[str]) -> WordVectors:
         """The vectors, including random ones, of some of the words, in the given order.
 
         Args:
@@ -62,7 +56,7 @@ class WordVectors:
         Raises:
             DataError: A word was not loaded.
         """
-        wanted = _word_list(words)
+        wanted = tuple(words)
         rows = {word: row for row, word in enumerate(self.words)}
         try:
             order = np.array([rows[word] for word in wanted], np.int64)
@@ -96,7 +90,7 @@ class WordVectors:
 
 
 def load_vectors(
-    paths: _Path | Sequence[_Path], words: _HasWords | Iterable[str], *, seed: int = 0
+    paths: _Path | Sequence[_Path], words: Iterable[str], *, seed: int = 0
 ) -> WordVectors:
     """Reads the vectors of ``words`` from one file, or concatenates those of several.
 
@@ -121,7 +115,7 @@ def load_vectors(
     files = [Path(path) for path in ([paths] if isinstance(paths, str | os.PathLike) else paths)]
     if not files:
         raise DataError("expected at least one file of word vectors, got none")
-    words = _word_list(words)
+    words = tuple(words)
     forms = [_forms(word) for word in words]
     wanted = {form for alternatives in forms for form in alternatives}
 
@@ -138,11 +132,6 @@ def load_vectors(
     missing = int(np.count_nonzero(~found)), matrix.shape[1]
     matrix[~found] = generator.uniform(-_UNKNOWN_BOUND, _UNKNOWN_BOUND, missing)
     return WordVectors(words, matrix, found, tuple(sources))
-
-
-def _word_list(words: _HasWords | Iterable[str]) -> tuple[str, ...]:
-    found: Any = getattr(words, "words", words)
-    return tuple(found)
 
 
 def _forms(word: str) -> tuple[str, ...]:
