@@ -55,7 +55,7 @@ ifeq ($(USABLE),)
 endif
 	$(VENV)/bin/python -m pip install $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX)) -c constraints.txt torch
 	$(VENV)/bin/python -m pip install -c constraints.txt -e '.[$(EXTRAS)]'
-	$(VENV)/bin/python -m graphsent.cli install-dgl
+	$(VENV)/bin/python -m graphsent install-dgl
 	@touch $@
 
 demo: venv  ## train, evaluate and draw on the embedded treebank (runs/demo)

@@ -147,7 +147,7 @@ case "$1 $2" in
     mkdir -p .venv/bin && cp "$0" .venv/bin/python
     echo "#!$PWD/.venv/bin/python" > .venv/bin/pip ;;
 "-m pip") echo "$@" >> pip.log; test ! -e pip-fails ;;
-"-m graphsent.cli") echo "$3" >> graphsent.log ;;
+"-m graphsent") echo "$3" >> graphsent.log ;;
 esac
 """
 

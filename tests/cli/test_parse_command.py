@@ -212,7 +212,7 @@ def test_an_interrupted_command_resumes(tmp_path, number, status):
     (tmp_path / "slow.py").write_text(SLOW.format(signal=int(number)))
     (tmp_path / "in.txt").write_text("".join(f"l{n}\n" for n in range(6)))
     (tmp_path / "stop").touch()
-    command = [sys.executable, "-m", "graphsent.cli", "parse", "in.txt", "--out=out.gz"]
+    command = [sys.executable, "-m", "graphsent", "parse", "in.txt", "--out=out.gz"]
     command += ["--parser=slow:parse", "--batch-size=2"]
     here = Path(__file__).resolve().parents[2]
     options = {"cwd": tmp_path, "env": {**os.environ, "PYTHONPATH": str(here)}}
@@ -256,7 +256,7 @@ def test_a_file_that_cannot_grow_is_named(tmp_path):
 @pytest.mark.parametrize("piped", [True, False])
 def test_standard_output_holds_trees_alone(tmp_path, piped):
     (tmp_path / "in.txt").write_text("a b\n")
-    command = [sys.executable, "-m", "graphsent.cli", "parse", "in.txt", FLAT, "--out=/dev/stdout"]
+    command = [sys.executable, "-m", "graphsent", "parse", "in.txt", FLAT, "--out=/dev/stdout"]
     here = Path(__file__).resolve().parents[1]
     found = tmp_path / "found"
     with found.open("wb") as file:

@@ -108,7 +108,7 @@ def test_an_empty_file_says_so(trained, tmp_path, capsys, content):
 def test_a_closed_output_pipe_is_not_an_error(trained, tmp_path):
     path = tmp_path / "many.txt"
     path.write_text("(S (A a) (B b))\n" * 5000)
-    command = f"'{sys.executable}' -m graphsent.cli predict '{trained}' '{path}' | head -n 1"
+    command = f"'{sys.executable}' -m graphsent predict '{trained}' '{path}' | head -n 1"
     result = subprocess.run(command, shell=True, capture_output=True, text=True, check=True)
     assert result.stdout.count("\n") == 1
     assert not without_compiling(result.stderr)

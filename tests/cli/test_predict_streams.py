@@ -440,7 +440,7 @@ def test_pairs_stay_in_step(tmp_path, capsys):
 
 @pytest.mark.parametrize("form", ["{}", '{{"t": "{}"}}', '1,"{}"'])
 def test_results_are_streamed_with_the_input(words, form):
-    command = [sys.executable, "-m", "graphsent.cli", "predict", words]
+    command = [sys.executable, "-m", "graphsent", "predict", words]
     command += [] if form == "{}" else ["-", "--text-column", "2" if "," in form else "t"]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

@@ -19,7 +19,7 @@ from graphsent.cli.train import TrainingOptions
 from graphsent.errors import DataError
 from graphsent.training.errors import TrainingFailed
 
-COMMAND = [sys.executable, "-m", "graphsent.cli"]
+COMMAND = [sys.executable, "-m", "graphsent"]
 posix = pytest.mark.skipif(os.name == "nt", reason="signals and limits of resources")
 
 

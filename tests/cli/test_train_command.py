@@ -91,7 +91,7 @@ def test_a_complete_run_resumes_only_with_more_epochs(toy_data, tmp_path, capsys
 @pytest.mark.skipif(os.name == "nt", reason="signals")
 def test_ctrl_c_says_how_to_resume(toy_data, tmp_path):
     out = tmp_path / "run"
-    command = [sys.executable, "-u", "-m", "graphsent.cli", "train", "--task=sst5", *TINY]
+    command = [sys.executable, "-u", "-m", "graphsent", "train", "--task=sst5", *TINY]
     with subprocess.Popen(
         [*command, f"--data-dir={toy_data}", f"--out={out}", "--epochs=100000", "--test"],
         stdout=subprocess.PIPE,

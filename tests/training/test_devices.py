@@ -14,7 +14,7 @@ from toy_treebank import TINY, silent
 from graphsent.cli import main
 from graphsent.training import RunConfig, TrainingError, TrainingOptions, train, train_runs
 
-COMMAND = [sys.executable, "-W", "ignore", "-m", "graphsent.cli", "train"]
+COMMAND = [sys.executable, "-W", "ignore", "-m", "graphsent", "train"]
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
 # The variables of srun, which starts one process on each of two nodes.
 SLURM = {
