@@ -18,15 +18,17 @@ from __future__ import annotations
 
 import argparse
 import random
-import statistics
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 import torch
+from harness.measuring import take_turns
 from harness.options import positive
+from harness.tables import compared
 from torch import Tensor
 
 from graphsent._dgl import dgl
@@ -36,15 +38,6 @@ from graphsent.cells import ChildSumTreeLSTM
 SIZE = 128
 INPUTS, GATES, NEAR = 16, 100, 24
 BATCHES = (1, 16, 128)
-
-
-class Row(NamedTuple):
-    """Milliseconds of both contenders, and the speedup of graphsent."""
-
-    setting: str
-    own: float
-    other: float
-    ratio: float
 
 
 class Level(NamedTuple):
@@ -103,8 +96,17 @@ def level_by_level(
     return h
 
 
-def rows(batches: Sequence[int], rounds: int) -> Iterator[Row]:
-    """Measures all settings."""
+def run(states: Callable[[], Tensor], leaves: Sequence[Tensor], train: bool) -> None:
+    """Computes states and, in training, the gradients of leaves."""
+    with torch.set_grad_enabled(train):
+        h = states()
+        if train:
+            torch.autograd.grad(h.sum(), leaves)
+
+
+def measure(batches: Sequence[int], rounds: int) -> dict[str, dict[str, list[float]]]:
+    """The seconds of both contenders, by setting."""
+    found = {}
     rng = random.Random(0)
     for size in batches:
         torch.manual_seed(0)
@@ -112,40 +114,19 @@ def rows(batches: Sequence[int], rounds: int) -> Iterator[Row]:
         graph = dgl.batch([circuit(rng) for _ in range(size)])
         levels, first = levels_of(graph), (graph.in_degrees() == 0).nonzero()[:, 0]
         feat = torch.randn(graph.num_nodes(), SIZE, requires_grad=True)
-        contenders = (
-            lambda cell=cell, graph=graph, feat=feat: cell(graph, feat),
-            lambda cell=cell, levels=levels, first=first, feat=feat: level_by_level(
-                cell, levels, first, feat
-            ),
-        )
-        own, other = (each().detach() for each in contenders)
+        contenders: dict[str, Callable[[], Tensor]] = {
+            "graphsent": partial(cell, graph, feat),
+            "level by level": partial(level_by_level, cell, levels, first, feat),
+        }
+        own, other = (each().detach() for each in contenders.values())
         torch.testing.assert_close(own, other, rtol=1e-4, atol=1e-5)
+        leaves = [feat, *cell.parameters()]
         for train in (False, True):
-            taken: list[list[float]] = [[], []]
-            for turn in range(rounds + 1):
-                for number in (0, 1) if turn % 2 else (1, 0):
-                    start = time.process_time()
-                    with torch.set_grad_enabled(train):
-                        h = contenders[number]()
-                        if train:
-                            torch.autograd.grad(h.sum(), [feat, *cell.parameters()])
-                    if turn:
-                        taken[number].append(time.process_time() - start)
-            ratio = statistics.median(b / a for a, b in zip(*taken, strict=True))
-            medians = [1000 * statistics.median(part) for part in taken]
+            calls = {name: partial(run, each, leaves, train) for name, each in contenders.items()}
             what = "forward and backward" if train else "forward"
             setting = f"{what}, {size} x {INPUTS + GATES} nodes, {len(levels) + 1} levels"
-            yield Row(setting, *medians, ratio)
-
-
-def table(found: Sequence[Row]) -> str:
-    """The rows as Markdown."""
-    lines = [
-        "| | graphsent (ms) | level by level (ms) | speedup |",
-        "| --- | ---: | ---: | ---: |",
-    ]
-    lines += [f"| {r.setting} | {r.own:.2f} | {r.other:.2f} | {r.ratio:.1f} |" for r in found]
-    return "\n".join(lines) + "\n"
+            found[setting] = take_turns(calls, rounds, time.process_time)
+    return found
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -162,9 +143,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ImportError as error:
         raise SystemExit("error: needs torch_geometric: pip install torch_geometric") from error
     torch.set_num_threads(1)
-    text = table(
-        list(rows((1,) if options.quick else BATCHES, 2 if options.quick else options.rounds))
-    )
+    batches, rounds = ((1,), 2) if options.quick else (BATCHES, options.rounds)
+    text = compared(measure(batches, rounds), "speedup")
     print(text, end="")
     if options.markdown:
         write_atomically(options.markdown, text)

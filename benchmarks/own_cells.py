@@ -20,19 +20,21 @@ from __future__ import annotations
 import argparse
 import os
 import random
-import statistics
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import cycle
 from pathlib import Path
-from typing import NamedTuple
 from unittest.mock import patch
 
 import torch
 import users_cells
 from harness.data import Corpus
 from harness.engines import SWITCH
+from harness.measuring import take_turns
 from harness.options import positive
+from harness.tables import compared
 from torch import Tensor, nn
 
 from graphsent._dgl import dgl
@@ -43,17 +45,6 @@ from graphsent.errors import GraphsentError
 SIZES = (300, 150)
 BATCHES = (1, 25, 256)
 NUM_WORDS = 2000
-
-Run = Callable[[], Tensor]
-
-
-class Row(NamedTuple):
-    """Milliseconds of each contender, and the ratio of the second to the first."""
-
-    setting: str
-    first: float
-    second: float
-    ratio: float
 
 
 def words_of(graph: dgl.DGLGraph, at: Tensor) -> IndexedFeat:
@@ -90,43 +81,32 @@ def problems(corpus: Corpus, size: int) -> Iterator[tuple[str, nn.Module, nn.Mod
         yield name, cell, cell, data
 
 
-def seconds(cell: nn.Module, graph: dgl.DGLGraph, feat: IndexedFeat, train: bool) -> float:
-    """CPU time of one run."""
+def run(cell: nn.Module, kernels: str, data: Iterator[tuple], train: bool) -> None:
+    """Runs a cell on the next graph, with compiled kernels or without."""
+    graph, feat = next(data)
+    os.environ[SWITCH] = kernels
     feat = feat._replace(rows=feat.rows.requires_grad_(train))
-    start = time.process_time()
     with torch.set_grad_enabled(train):
         h = cell(graph, feat)
         if train:
             torch.autograd.grad(h.sum(), [feat.rows, *cell.parameters()], allow_unused=True)
-    return time.process_time() - start
 
 
-def rows(corpus: Corpus, sizes: Sequence[int], rounds: int) -> Iterator[Row]:
-    """Measures all settings."""
+def measure(corpus: Corpus, sizes: Sequence[int], rounds: int) -> dict[str, dict[str, list[float]]]:
+    """The seconds of both contenders, by setting."""
+    found = {}
     for size in sizes:
         for name, first, second, data in problems(corpus, size):
-            switch = "0" if first is second else "1"
             for train in (False, True):
-                times: tuple[list[float], list[float]] = ([], [])
-                for number in range(rounds + 1):
-                    graph, feat = data[number % len(data)]
-                    with patch.dict(os.environ, {SWITCH: switch}):
-                        taken = seconds(first, graph, feat, train)
-                    again = seconds(second, graph, feat, train)
-                    if number:
-                        times[0].append(taken)
-                        times[1].append(again)
-                ratio = statistics.median(b / a for a, b in zip(*times, strict=True))
-                medians = [1000 * statistics.median(part) for part in times]
-                what = "step" if train else "forward"
-                yield Row(f"{name}, {what}, batch {size}", *medians, ratio)
-
-
-def table(found: Sequence[Row]) -> str:
-    """The rows as Markdown."""
-    lines = ["| | graphsent or torch (ms) | custom (ms) | ratio |", "| --- | --- | --- | --- |"]
-    lines += [f"| {r.setting} | {r.first:.2f} | {r.second:.2f} | {r.ratio:.2f} |" for r in found]
-    return "\n".join(lines) + "\n"
+                kernels = "0" if first is second else "1"
+                calls = {
+                    "graphsent or torch": partial(run, first, kernels, cycle(data), train),
+                    "custom": partial(run, second, "1", cycle(data), train),
+                }
+                setting = f"{name}, {'step' if train else 'forward'}, batch {size}"
+                with patch.dict(os.environ):
+                    found[setting] = take_turns(calls, rounds, time.process_time)
+    return found
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -142,10 +122,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     torch.set_num_threads(1)
     sizes, rounds = ((1,), 2) if options.quick else (BATCHES, options.rounds)
     try:
-        found = list(rows(Corpus(options.data_dir, max(BATCHES)), sizes, rounds))
+        found = measure(Corpus(options.data_dir, max(BATCHES)), sizes, rounds)
     except GraphsentError as error:
         raise SystemExit(f"error: {error}") from error
-    text = table(found)
+    text = compared(found, "ratio")
     print(text, end="")
     if options.markdown:
         write_atomically(options.markdown, text)

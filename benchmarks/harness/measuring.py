@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import statistics
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -84,14 +84,17 @@ def race(
 
 
 def take_turns(
-    calls: Mapping[str, Callable[[], object]], rounds: int, clock: Callable[[], float]
+    calls: dict[str, Callable[[], object]], rounds: int, clock: Callable[[], float]
 ) -> dict[str, list[float]]:
-    """Seconds of each call in each round, after a round that is not counted."""
+    """Seconds of each call in each round, after a round that is not counted.
+
+    Every second round is in reverse order.
+    """
     seconds: dict[str, list[float]] = {name: [] for name in calls}
     for number in range(rounds + 1):
-        for name, call in calls.items():
+        for name in calls if number % 2 == 0 else reversed(calls):
             start = clock()
-            call()
+            calls[name]()
             if number:
                 seconds[name].append(clock() - start)
     return seconds

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from .measuring import Row, ratios
 from .options import DGL, FIRST, PROGRAM
 
 BASE, OURS = "dgl", "levels, words"
+MS = " (ms)"
 LATE = "time relative to first steps"
 
 
@@ -29,6 +30,27 @@ def spread(values: Sequence[float], digits: int = 0) -> str:
         return "-"
     low, middle, high = (f"{f(values):,.{digits}f}" for f in (min, statistics.median, max))
     return middle if len(values) == 1 else f"{middle} ({low}-{high})"
+
+
+def compared(rows: Mapping[str, Mapping[str, Sequence[float]]], ratio: str) -> str:
+    """Milliseconds of two contenders, and the ratio of the second's to the first's.
+
+    All are medians over the rounds.
+
+    Args:
+        rows: Setting -> contender -> seconds in each round.
+        ratio: The name of the last column.
+    """
+
+    def text(setting: str, column: str) -> str:
+        seconds = rows[setting]
+        if column != ratio:
+            return f"{1000 * statistics.median(seconds[column.removesuffix(MS)]):.2f}"
+        rounds = zip(*seconds.values(), strict=True)
+        return f"{statistics.median(second / first for first, second in rounds):.2f}"
+
+    names = next(iter(rows.values()))
+    return grid("", rows, [*(f"{name}{MS}" for name in names), ratio], text) + "\n"
 
 
 def unique(values: Iterable[Any]) -> list[Any]:
