@@ -40,7 +40,6 @@ from torch import Tensor, nn
 from graphsent._dgl import dgl
 from graphsent._files import write_atomically
 from graphsent.cells import AttentiveTreeLSTM, IndexedFeat, NaryTreeLSTM
-from graphsent.errors import GraphsentError
 
 SIZES = (300, 150)
 BATCHES = (1, 25, 256)
@@ -121,10 +120,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     torch.set_num_threads(1)
     sizes, rounds = ((1,), 2) if options.quick else (BATCHES, options.rounds)
-    try:
-        found = measure(Corpus(options.data_dir, max(BATCHES)), sizes, rounds)
-    except GraphsentError as error:
-        raise SystemExit(f"error: {error}") from error
+    found = measure(Corpus(options.data_dir, max(BATCHES)), sizes, rounds)
     text = compared(found, "ratio")
     print(text, end="")
     if options.markdown:

@@ -35,8 +35,6 @@ from harness.options import parse
 from harness.report import check_documents, report
 from harness.sections import run_all
 
-from graphsent.errors import GraphsentError
-
 INTERRUPTED = 130
 
 
@@ -45,10 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options, files = parse(arguments, __doc__)
     if files.docs:
         check_documents(files.docs, options.sections)
-    try:
-        corpus = Corpus(options.data_dir, options.trees_a_round)
-    except GraphsentError as error:
-        raise SystemExit(f"error: {error}") from error
+    corpus = Corpus(options.data_dir, options.trees_a_round)
     vectors = [Path(path).name for path in options.vectors]
     about = {**asdict(options), "data_dir": None, "vectors": vectors, "corpus": corpus.name}
     results = Results(machine(), about)

@@ -22,7 +22,6 @@ from harness.measuring import take_turns
 from harness.options import positive
 
 from graphsent._files import write_json
-from graphsent.errors import GraphsentError
 from graphsent.graphs import DIRECTIONS, batch, constituency_batch, constituency_graph
 from graphsent.trees import Tree, read_trees
 
@@ -63,10 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--json", type=Path, help="write the figures to this file")
     options = parser.parse_args(arguments)
     torch.set_num_threads(1)
-    try:
-        corpus = Corpus(options.data_dir, 0)
-    except GraphsentError as error:
-        raise SystemExit(f"error: {error}") from error
+    corpus = Corpus(options.data_dir, 0)
     seconds = take_turns(contenders(corpus), options.rounds, time.perf_counter)
 
     count = len(corpus.trees)

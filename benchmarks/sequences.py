@@ -40,7 +40,6 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from graphsent._files import write_atomically
-from graphsent.errors import GraphsentError
 from graphsent.layers import GRU, LSTM, time_mask
 from graphsent.models import model_class
 from graphsent.training import TrainingOptions
@@ -237,10 +236,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parse(arguments)
     torch.set_num_threads(options.threads)
     clock = CLOCKS[options.clock]
-    try:
-        corpus = Corpus(options.data_dir, 0)
-    except GraphsentError as error:
-        raise SystemExit(f"error: {error}") from error
+    corpus = Corpus(options.data_dir, 0)
     rows, found = [], {"model": model_rows(corpus, options, clock)}
     found["layer"] = layer_rows(options, clock)
     for row in chain(*(rows for name, rows in found.items() if options.only in (None, name))):

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from graphsent._dgl import dgl
+from graphsent.errors import DataError, GraphsentError
 from graphsent.graphs import constituency_batch
 from graphsent.tasks.data_dir import resolve_data_dir
 from graphsent.trees import Tree, read_trees
@@ -28,17 +29,23 @@ class Batch(NamedTuple):
 
 
 class Corpus:
-    """Trees in random order, the same in every run, of which a round has ``trees_a_round``."""
+    """Trees in random order, the same in every run, of which a round has ``trees_a_round``.
+
+    Exits with a message if they cannot be read.
+    """
 
     def __init__(self, data_dir: str | Path | None, trees_a_round: int) -> None:
         self.trees_a_round = trees_a_round
-        directory = resolve_data_dir(data_dir)
-        found = [name for name in FILES if (directory / name).is_file()]
-        if not found:
-            raise SystemExit(f"error: no {' or '.join(FILES)} in {directory}")
-        self.name = found[0]
-        self.path = directory / self.name
-        self.trees = read_trees(self.path)
+        try:
+            directory = resolve_data_dir(data_dir)
+            found = [name for name in FILES if (directory / name).is_file()]
+            if not found:
+                raise DataError(f"no {' or '.join(FILES)} in {directory}")
+            self.name = found[0]
+            self.path = directory / self.name
+            self.trees = read_trees(self.path)
+        except GraphsentError as error:
+            raise SystemExit(f"error: {error}") from error
         self.vocab = Vocabulary.from_trees(self.trees)
         random.Random(0).shuffle(self.trees)
 
