@@ -32,15 +32,11 @@ from graphsent.training import RunDirectory, TrainingOptions, fit, flushed_subno
 from graphsent.training.batching import Share, batch_sampler
 from graphsent.training.optimizers import build_optimizers
 from graphsent.training.setting import Setting
+from graphsent.training.subnormals import flushes
 
 from .measuring import Contender
 
 MANY = 10**9
-
-
-def flushes() -> bool:
-    """Whether this thread flushes subnormal numbers to zero."""
-    return float(torch.full((1,), 1e-30).mul_(1e-10)) == 0
 
 
 @contextmanager

@@ -21,7 +21,9 @@ from collections.abc import Callable, Sequence
 from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
-from harness.trainees import flushed, flushes
+from harness.trainees import flushed
+
+from graphsent.training.subnormals import flushes
 
 with flushed(False), contextlib.redirect_stdout(sys.stderr):
     import dynet_config

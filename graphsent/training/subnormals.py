@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import torch
 
-__all__ = ["flushed_subnormals"]
+__all__ = ["flushed_subnormals", "flushes"]
 
 
 @contextmanager
@@ -24,7 +24,7 @@ def flushed_subnormals() -> Iterator[None]:
     worker threads of torch and of the compiled kernels, inherit the setting and keep it; threads
     started before keep their own.
     """
-    before = _flushes()
+    before = flushes()
     torch.set_flush_denormal(True)
     try:
         yield
@@ -32,6 +32,6 @@ def flushed_subnormals() -> Iterator[None]:
         torch.set_flush_denormal(before)
 
 
-def _flushes() -> bool:
+def flushes() -> bool:
     """Whether the calling thread flushes subnormals, which torch does not report."""
     return float(torch.tensor(torch.finfo(torch.float32).tiny) / 2) == 0

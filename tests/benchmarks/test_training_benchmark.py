@@ -14,6 +14,7 @@ from toy_treebank import silent, tiny_config, write_treebank
 from graphsent.models import load_pretrained
 from graphsent.training import train
 from graphsent.training.setting import prepare
+from graphsent.training.subnormals import flushes
 
 BATCH_SIZE = 20
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -74,8 +75,6 @@ def test_batches_are_full_and_continue_after_an_epoch(config, batches):
 
 
 def test_each_contender_has_its_own_flush_setting(batches, start, monkeypatch):
-    from harness.trainees import flushes
-
     seen = []
     contenders = [start(flush=True), start(flush=False)]
     for trainee in contenders:
@@ -118,7 +117,6 @@ PEERS = [("dgl_example", "DglExample"), ("dynet38", "DyNet")]
 @pytest.mark.parametrize(("module", "name"), PEERS)
 def test_other_packages_train_and_hand_over_their_state(config, batches, module, name):
     from harness.bench import quiet_dgl
-    from harness.trainees import flushes
 
     # Not imported: that would flush subnormal numbers in all later tests.
     if module == "dynet38" and not importlib.util.find_spec("dynet"):
