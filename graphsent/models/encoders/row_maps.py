@@ -38,12 +38,9 @@ class RowMaps(PooledLayers):
         pool_top: Whether the last layer pools.
 
     Shapes:
-        - rows: word vectors, (num_vectors, num_rows)
-        - ranges: half-open word range of each sentence, (num_sentences, 2) int64
-        - words: the row of each word, (num_words,) int64; by default one row per word, in order
-        - result: (num_steps, ``num_channels``), the concatenated steps of all sentences, channels
-          ``row * maps + map``; and their ranges, (num_sentences, 2) int64. With ``pool_top`` a
-          sentence has ``k_top`` steps, or all if there are fewer.
+        As those of :class:`~graphsent.models.encoders.pooled_layers.PooledLayers`, with word
+        vectors of size ``num_rows`` and channels ``row * maps + map``. With ``pool_top`` a sentence
+        has ``k_top`` steps, or all if there are fewer.
     """
 
     def __init__(

@@ -226,11 +226,6 @@ class SentenceClassifier(ReadsWords, Classifier):
         *args: Arguments of :class:`Classifier`.
         phrases: Whether labelled phrases are training examples too, or only whole sentences.
         **options: Options of :class:`Classifier`.
-
-    Attributes:
-        encoder: The module that computes the vectors of word sequences, (num_units, num_features),
-            from word vectors, (num_rows, embedding_dim); the ranges of the sequences, (num_units,
-            2) int64; and the row of each word, (num_words,) int64, or None if they are in order.
     """
 
     def __init__(self, *args: Any, phrases: bool = True, **options: Any) -> None:
