@@ -4,48 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from functools import cached_property
-from typing import Any, Protocol
-
-import numpy as np
+from typing import Any
 
 from graphsent._derived import Unchanging
 from graphsent.sentences import Sentence
 from graphsent.trees import DependencyTree, Tree
 from graphsent.trees.structure import num_children
 
-__all__ = ["KINDS", "Columns", "stored"]
+__all__ = ["KINDS", "stored"]
 
 # Untyped, since type checkers would object to properties that override settable attributes.
 _property: Any = property
 _cached_property: Any = cached_property
 
 
-class Columns(Protocol):
-    """The columns of a block of examples, read by row."""
-
-    def num_nodes_of(self, row: int) -> int:
-        """The number of nodes."""
-        ...
-
-    def parents_of(self, row: int) -> np.ndarray:
-        """The parents or heads of the nodes, (num_nodes,) int64."""
-        ...
-
-    def words_of(self, row: int) -> list[str]:
-        """The words of the sentence."""
-        ...
-
-    def labels_of(self, row: int) -> tuple[str, ...]:
-        """The labels of the nodes, or of the sentence."""
-        ...
-
-
 def _column(name: str) -> Callable[[Any], Any]:
-    """The getter of an example's value in a column."""
+    """The getter of an example's value, by the method of its block that returns it."""
 
     def get(example: Any) -> Any:
-        columns, row = example._place
-        return getattr(columns, name)(row)
+        block, row = example._place
+        return getattr(block, name)(row)
 
     return get
 
@@ -109,12 +87,12 @@ KINDS: dict[str, type] = {
 """The classes of stored examples, by name."""
 
 
-def stored(cls: type, place: tuple[Columns, int], derived: dict[Hashable, Any]) -> Any:
+def stored(cls: type, place: tuple[Any, int], derived: dict[Hashable, Any]) -> Any:
     """The tree or sentence in a row of a block.
 
     Args:
         cls: One of ``KINDS``.
-        place: The columns of its block, and its row.
+        place: Its :class:`~graphsent.shards.shard.Block`, and its row there.
         derived: The objects derived from it, see :attr:`graphsent.trees.Tree.derived`.
     """
     unit: Any = object.__new__(cls)
