@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from graphsent.errors import DataError
-from graphsent.tasks.own import iter_examples
 from graphsent.tasks.own.examples import BadLine
 from graphsent.tasks.own.reader import OwnFile, read_examples
 from graphsent.trees import DependencyTree, Tree
@@ -34,9 +33,17 @@ def write(tmp_path):
     return write
 
 
+def examples_in(path, **options):
+    """The examples of a file one by one; its first bad line is an error."""
+    for example in read_examples(OwnFile(Path(path), **options)):
+        if isinstance(example, BadLine):
+            raise DataError(example.message)
+        yield example
+
+
 def found(path, **options):
     """Line, label and texts of each example."""
-    return [(each.line, each.label, *each.contents) for each in iter_examples(path, **options)]
+    return [(each.line, each.label, *each.contents) for each in examples_in(path, **options)]
 
 
 @pytest.mark.parametrize("name", ["a.tsv", "a.txt", "a", "a.tsv.gz"])
@@ -85,10 +92,10 @@ def test_a_file_with_a_single_label(write):
 
 def test_bracketed_trees_with_any_labels(write):
     path = write("a.txt", "(very-good (ok a)\n  (bad film))\n(bad x)\n")
-    (first, tree), (second, _) = [(each.line, each.contents[0]) for each in iter_examples(path)]
+    (first, tree), (second, _) = [(each.line, each.contents[0]) for each in examples_in(path)]
     assert (first, second) == (1, 3)
     assert tree == Tree.from_string("(very-good (ok a) (bad film))")
-    assert [each.label for each in iter_examples(path)] == ["very-good", "bad"]
+    assert [each.label for each in examples_in(path)] == ["very-good", "bad"]
 
 
 def test_lines_between_bracketed_trees(write):
@@ -101,7 +108,7 @@ def test_lines_between_bracketed_trees(write):
 
 def test_trees_in_a_column_have_no_phrase_labels(write):
     path = write("a.tsv", "pos\t(S (NP a) (VP b))\nneg\t(S c)\n")
-    trees = [each.contents[0] for each in iter_examples(path)]
+    trees = [each.contents[0] for each in examples_in(path)]
     assert [tree.words for tree in trees] == [["a", "b"], ["c"]]
     assert {label for tree in trees for label in tree.labels} == {""}
     assert found(path, input="text")[0] == (1, "pos", "(S (NP a) (VP b))")
@@ -112,7 +119,7 @@ def test_a_sentence_in_brackets_is_not_a_tree(write):
 
 
 def test_conllu_with_labels_in_comments(write):
-    examples = list(iter_examples(write("a.conllu.gz", CONLLU)))
+    examples = list(examples_in(write("a.conllu.gz", CONLLU)))
     assert [(each.line, each.label) for each in examples] == [(1, "pos"), (5, "neg")]
     assert all(isinstance(each.contents[0], DependencyTree) for each in examples)
 
@@ -307,5 +314,5 @@ def test_a_csv_row_with_two_mistakes_is_one_bad_line(write):
 
 def test_a_large_file_is_read_piece_by_piece(write):
     path = write("a.tsv", "pos\ta sentence of some words\n" * 200_000)
-    first = next(iter_examples(path))
+    first = next(examples_in(path))
     assert first == (1, "pos", ("a sentence of some words",))

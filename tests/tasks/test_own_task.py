@@ -10,7 +10,7 @@ from own_files import own_examples, write_trees, write_tsv
 from graphsent.errors import DataError
 from graphsent.sentences import Sentence
 from graphsent.tasks import get_task
-from graphsent.tasks.own import iter_examples
+from graphsent.tasks.own.reader import OwnFile, read_examples
 from graphsent.tasks.own.splits import assign_splits
 from graphsent.trees import DependencyTree, Tree
 
@@ -381,5 +381,5 @@ def test_descriptions_in_the_log_and_results(tsv):
 def test_movie_reviews_as_trees(parses_dir):
     data = get_task("own", train=str(parses_dir / "mr.trees.gz")).load()
     assert [len(data.splits[split]) for split in ("train", "dev", "test")] == [8530, 1066, 1066]
-    first = next(iter_examples(parses_dir / "mr.conllu.gz"))
+    first = next(read_examples(OwnFile(parses_dir / "mr.conllu.gz")))
     assert (first.label, first.contents[0].words[:2]) == ("neg", ("simplistic", ","))

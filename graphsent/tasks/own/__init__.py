@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from graphsent.tasks.own.options import OwnOptions
-from graphsent.tasks.own.reader import iter_examples
 from graphsent.tasks.own.task import OwnTask
 from graphsent.tasks.task import Task
 
-__all__ = ["OwnTask", "iter_examples", "own"]
+__all__ = ["OwnTask", "own"]
 
 
 def own(

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import itertools
-import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,7 +23,6 @@ __all__ = [
     "OwnFile",
     "format_by_name",
     "has_labels",
-    "iter_examples",
     "read_examples",
     "read_trees",
 ]
@@ -93,28 +91,6 @@ class OwnFile:
 def format_by_name(path: Path) -> str:
     """The format that the suffix of a file gives, ignoring ``.gz``; ``""`` if it gives none."""
     return SUFFIXES.get(format_suffix(path), "")
-
-
-def iter_examples(
-    path: str | os.PathLike[str],
-    *,
-    text_columns: Sequence[str] = (),
-    label_column: str | None = None,
-    label: str | None = None,
-    input: str = "auto",
-    encoding: str = UTF8,
-) -> Iterator[OwnExample]:
-    """The examples of a file one by one; see :class:`OwnFile` for formats and arguments.
-
-    Raises:
-        DataError: The file cannot be read, lacks a column, or has a bad line; the message names
-            file, line and what was expected.
-    """
-    file = OwnFile(Path(path), tuple(text_columns), label_column, label, input, encoding)
-    for example in read_examples(file):
-        if isinstance(example, BadLine):
-            raise DataError(example.message)
-        yield example
 
 
 def has_labels(table: OwnFile) -> bool:
