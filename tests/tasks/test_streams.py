@@ -14,8 +14,6 @@ from graphsent.tasks.held_out import held_out
 from graphsent.tasks.spool import Spooled
 from graphsent.tasks.twitter import TweetTask
 
-SPLITS = ("train", "dev", "test")
-
 
 def streamed(task, *args, **kwargs):
     stream = task.stream(*args, **kwargs)
