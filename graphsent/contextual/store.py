@@ -80,7 +80,7 @@ class FeatureStore:
         self._open(path)
 
     def _open(self, path: Path) -> None:
-        """Index a file; a damaged one is removed, so that its features are recomputed."""
+        """Indexes a file; a damaged one is removed, so that its features are recomputed."""
         try:
             tensors = load_file(path)
             keys, ends, rows = (tensors[name] for name in ("keys", "ends", "rows"))
