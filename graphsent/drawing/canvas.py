@@ -51,8 +51,6 @@ class TreeFigure(Figure):
 @lru_cache(maxsize=10_000)
 def text_width(text: str, size: float) -> float:
     """Width in points of a line of text at a font size."""
-    if not text:
-        return 0.0
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", _NO_GLYPH)
         width, _, _ = text_to_path.get_text_width_height_descent(
