@@ -83,7 +83,7 @@ def as_markdown(
     found: Sequence[Mapping[str, Any]],
     compared: Compared,
     *,
-    fast: bool = False,
+    fast: bool,
 ) -> str:
     """The page with all tables.
 

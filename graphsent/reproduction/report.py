@@ -89,8 +89,8 @@ def write_report(
     catalogue: Catalogue,
     finished: FinishedRuns,
     *,
-    fast: bool = False,
-    document: Path | None = None,
+    fast: bool,
+    document: Path | None,
 ) -> None:
     """Writes all tables to both :func:`report_files`, each file atomically.
 
@@ -98,8 +98,8 @@ def write_report(
         catalogue: The tables.
         finished: The runs.
         fast: Whether they are those of fast versions.
-        document: A file in which the lines between ``<!-- results -->`` and ``<!-- end of results
-            -->`` are replaced by the main results.
+        document: A file, if any, in which the lines between ``<!-- results -->`` and ``<!-- end of
+            results -->`` are replaced by the main results.
 
     Raises:
         DataError: A finished run is damaged, compared runs were not evaluated on the same

@@ -22,7 +22,7 @@ class DownloadError(FailedError):
     """A file cannot be downloaded, or is not the published one."""
 
 
-def fetch(url: str, name: str, sha256: str | None, cache: Path, *, progress: bool = False) -> Path:
+def fetch(url: str, name: str, sha256: str | None, cache: Path, *, progress: bool) -> Path:
     """A file from the cache, or else from its URL.
 
     A partial download is kept, and resumed if the server still has the same file.

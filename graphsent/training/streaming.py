@@ -29,7 +29,7 @@ def stream_data(
     reader: Model,
     echo: Callable[[str], None],
     *,
-    progress: bool = False,
+    progress: bool,
 ) -> TaskData:
     """The splits of a task as sequences read from shards, which are written on first use.
 

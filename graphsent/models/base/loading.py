@@ -192,7 +192,7 @@ def _tree_source(values: Any, directory: str | os.PathLike[str]) -> TreeSource |
 def _find_encoder(
     contextual: Contextual,
     model: str | os.PathLike[str],
-    given: str | os.PathLike[str] | None = None,
+    given: str | os.PathLike[str] | None,
 ) -> Encoder:
     """Loads the encoder of a saved model.
 

@@ -64,9 +64,7 @@ class GuidedBatch(NamedTuple):
         )
 
 
-def guided_batch(
-    trees: Sequence[Tree], vocab: Vocabulary, context: Context | None = None
-) -> GuidedBatch:
+def guided_batch(trees: Sequence[Tree], vocab: Vocabulary, context: Context | None) -> GuidedBatch:
     """Builds the batch of trees, with one unit per node and the context of their words."""
     graph = tree_graph(trees, vocab, context=context)
     word_nodes, ranges = word_ranges(graph)

@@ -66,8 +66,8 @@ def parse_batch(
     vocab: Vocabulary,
     label_index: Mapping[str, int],
     *,
-    both_ways: bool = False,
-    context: Context | None = None,
+    both_ways: bool,
+    context: Context | None,
 ) -> RerankBatch:
     """Builds the batch of n-best lists.
 

@@ -126,10 +126,10 @@ def _with_schedule(graph: dgl.DGLGraph, both_ways: bool) -> dgl.DGLGraph:
 def tree_batch(
     trees: Sequence[Tree | DependencyTree],
     vocab: Vocabulary,
-    direction: str = BOTTOM_UP,
+    direction: str,
     *,
-    both_ways: bool = False,
-    context: Context | None = None,
+    both_ways: bool,
+    context: Context | None,
 ) -> TreeBatch | SiblingBatch:
     """Builds the batch of trees; arguments as in :func:`tree_graph`."""
     graph = tree_graph(trees, vocab, direction, both_ways=both_ways, context=context)
@@ -140,9 +140,9 @@ def tree_batch(
 def tree_batches(
     trees: Sequence[Tree | DependencyTree],
     vocab: Vocabulary,
-    direction: str = BOTTOM_UP,
+    direction: str,
     *,
-    both_ways: bool = False,
+    both_ways: bool,
 ) -> Callable[[Sequence[int]], TreeBatch | SiblingBatch]:
     """A function from indices of trees to their batch; arguments as in :func:`tree_graph`."""
     table = TreeTable(trees, vocab, direction)

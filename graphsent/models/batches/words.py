@@ -74,7 +74,7 @@ class FlatUnits(NamedTuple):
 
 
 def sequence_batch(
-    trees: Sequence[Sentence | Tree | DependencyTree], vocab: Any, context: Context | None = None
+    trees: Sequence[Sentence | Tree | DependencyTree], vocab: Any, context: Context | None
 ) -> SequenceBatch:
     """Builds the batch with one word sequence per tree node; a plain sentence is one node.
 
