@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import NamedTuple
 
 from graphsent.sentences import Sentence
 from graphsent.trees import DependencyTree, Tree
 
-__all__ = ["BadLine", "Content", "OwnExample"]
+__all__ = ["BadLine", "Content", "OwnExample", "OwnRow"]
 
 Content = str | Sentence | Tree | DependencyTree
 
@@ -32,3 +33,7 @@ class OwnExample(NamedTuple):
     line: int
     label: str
     contents: tuple[Content, ...]
+
+
+OwnRow = tuple[Path, OwnExample | BadLine]
+"""An example, or a bad line in its place, with its file."""

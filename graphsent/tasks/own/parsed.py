@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from graphsent.errors import DataError
-from graphsent.tasks.own.examples import BadLine, OwnExample
+from graphsent.tasks.own.examples import BadLine, OwnExample, OwnRow
 from graphsent.tasks.own.reader import OwnFile, read_trees
 from graphsent.tasks.parses import letters, text_of
 
@@ -17,8 +17,8 @@ _SHOWN = 60  # characters of a sentence in a message
 
 
 def with_trees(
-    examples: Iterable[tuple[Path, OwnExample | BadLine]], trees: Sequence[Path], encoding: str
-) -> Iterator[tuple[Path, OwnExample | BadLine]]:
+    examples: Iterable[OwnRow], trees: Sequence[Path], encoding: str
+) -> Iterator[OwnRow]:
     """Replaces the sentences of examples by their trees.
 
     Args:

@@ -6,15 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from graphsent.sentences import Sentence
-from graphsent.tasks.own.examples import BadLine, Content, OwnExample
+from graphsent.tasks.own.examples import BadLine, Content, OwnExample, OwnRow
 from graphsent.tasks.own.options import OwnOptions
 from graphsent.tasks.own.parsed import with_trees
 from graphsent.tasks.own.reader import read_examples
 from graphsent.tokenizers import TOKENIZERS
 
-__all__ = ["OwnRow", "read_rows"]
-
-OwnRow = tuple[Path, OwnExample | BadLine]
+__all__ = ["read_rows"]
 
 
 def read_rows(options: OwnOptions, split: str, tokenizer: str) -> Iterator[OwnRow]:

@@ -15,11 +15,11 @@ from graphsent._numbers import decimal
 from graphsent.errors import DataError
 from graphsent.pairs import TreePair
 from graphsent.tasks.corpus import SPLITS, TREE_KINDS, WORDS, check_shape, shaped
-from graphsent.tasks.own.examples import BadLine, OwnExample
+from graphsent.tasks.own.examples import BadLine, OwnExample, OwnRow
 from graphsent.tasks.own.labelling import kind_of, labelled
 from graphsent.tasks.own.labels import check_labels, check_several, in_order
 from graphsent.tasks.own.options import OwnOptions
-from graphsent.tasks.own.rows import OwnRow, read_rows
+from graphsent.tasks.own.rows import read_rows
 from graphsent.tasks.own.split_rows import GoodRow, SplitRows
 from graphsent.tasks.own_source import OwnSource
 from graphsent.tasks.scores import check_scores
