@@ -156,18 +156,6 @@ def test_the_newlines_of_a_document_are_kept(here):
         assert text.count(b"\n") == text.count(newline)
 
 
-def test_one_configuration_with_more_seeds(here, execution, catalogue, capsys):
-    execute(execution, Run(catalogue.configuration("toy-nbow"), "seed", 3))
-    capsys.readouterr()
-    assert main(["reproduce", "toy-nbow", "--data-dir=data", "--seeds=3-4"]) == 0
-    found = {path.parent.name: path.stem for path in here.glob("docs/results/*/*.json")}
-    assert set(found) == {"toy-nbow"}
-    assert main(["reproduce", "--list", "toys", "--seeds=3-4"]) == 0
-    listed = capsys.readouterr().out
-    assert re.search(r"toy-nbow +2 of 2", listed)
-    assert re.search(r"toy-tree +0 of 2", listed)
-
-
 def test_the_fast_version_says_so(here, capsys):
     assert main(["reproduce", "toys", "--data-dir=data", "--fast", "--budget=0"]) == 0
     assert "6 runs did not fit in the budget" in capsys.readouterr().out
@@ -237,16 +225,25 @@ def test_the_embedded_data_are_only_for_the_fast_version(here, repository, capsy
     assert "published corpora: expected --data-dir DIR" in capsys.readouterr().err
 
 
-def test_configurations_that_cannot_run_are_named_and_the_rest_is_run(here, capsys):
-    (here / "vectors" / "tiny.txt").unlink()
-    path = here / "shipped" / "configurations" / "toy.yaml"
+def test_what_is_missing_is_run_and_what_cannot_run_is_named(here, execution, shipped, capsys):
+    path = shipped / "configurations" / "toy.yaml"
     path.write_text(path.read_text().replace("{model: nbow}", "{model: nbow, vectors: []}"))
-    assert main(["reproduce", "toys", "--data-dir=data", "--seeds=0"]) == 1
+    (here / "vectors" / "tiny.txt").unlink()
+    execute(execution, Run(Catalogue().configuration("toy-nbow"), "seed", 3))
+    capsys.readouterr()
+    names = ["toy-nbow", "toy-tree", "toy-tree-left"]
+    assert main(["reproduce", *names, "--data-dir=data", "--seeds=3-4"]) == 1
     captured = capsys.readouterr()
     assert "toy-tree: cannot run: word vectors:" in captured.out
-    assert "toy-nbow/seed-0: dev root accuracy" in captured.out
+    assert "6 runs, 1 to do" in captured.out
+    assert "toy-nbow/seed-4: dev root accuracy" in captured.out
     assert "2 failures, see above" in captured.err
-    assert json.loads((here / "docs/results.json").read_text())[0]["n"] == 1
+    assert json.loads((here / "docs/results.json").read_text())[0]["n"] == 2
+    assert {path.parent.name for path in here.glob("docs/results/*/*.json")} == {"toy-nbow"}
+    assert main(["reproduce", "--list", "toys", "--seeds=3-4"]) == 0
+    listed = capsys.readouterr().out
+    assert re.search(r"toy-nbow +2 of 2", listed)
+    assert re.search(r"toy-tree +0 of 2", listed)
 
 
 SCRIPT = """
