@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 from strategies import random_dependency_tree
-from toy_sentences import VALUES, VOCABULARY, sentences
+from toy_sentences import HIDDEN, VALUES, VOCABULARY, sentences
 
 from graphsent.cells import (
     AttentiveTreeGRU,
@@ -38,7 +38,7 @@ def count(model) -> int:
     ],
 )
 def test_the_cell_of_each_model(cell, attention, expected):
-    model = ARNNClassifier(VOCABULARY, 3, 4, 5, cell=cell, attention=attention)
+    model = ARNNClassifier(VOCABULARY, 3, 4, HIDDEN, cell=cell, attention=attention)
     assert type(model.encoder.cell) is expected
     assert (model.encoder.sequence is not None) == (attention == "dynamic")
     if attention == "dynamic":
@@ -64,7 +64,7 @@ def test_parameter_counts(options, expected):
 @pytest.mark.parametrize("cell", ["lstm", "gru"])
 @pytest.mark.parametrize("kind", ["dependency", "constituency"])
 def test_dynamic_attention_is_by_the_last_state_over_the_sentence(cell, kind):
-    model = ARNNClassifier(VOCABULARY, 3, 4, 5, cell=cell, attention="dynamic").double().eval()
+    model = ARNNClassifier(VOCABULARY, 3, 4, HIDDEN, cell=cell, attention="dynamic").double().eval()
     trees = sentences(kind, 5)
     batch = model.collate(trees)
     sequence = model.encoder.sequence.cell
@@ -87,7 +87,7 @@ def test_the_order_of_words_matters_only_to_dynamic_attention():
         tree.words[::-1], [-1 if head < 0 else 5 - head for head in tree.heads[::-1]]
     )
     for attention, same in [("static", True), ("none", True), ("dynamic", False)]:
-        model = ARNNClassifier(VOCABULARY, 3, 4, 5, attention=attention).double()
+        model = ARNNClassifier(VOCABULARY, 3, 4, HIDDEN, attention=attention).double()
         torch.nn.init.normal_(model.embedding.weight)
         one, other = model.encode([tree]), model.encode([mirrored])
         assert np.allclose(one, other, rtol=1e-5) == same, attention
@@ -96,7 +96,7 @@ def test_the_order_of_words_matters_only_to_dynamic_attention():
 def test_attention_weights_sum_to_one_over_the_children():
     trees = sentences("dependency", 9)
     for attention in ("static", "dynamic"):
-        model = ARNNClassifier(VOCABULARY, 3, 4, 5, attention=attention)
+        model = ARNNClassifier(VOCABULARY, 3, 4, HIDDEN, attention=attention)
         for tree, weights in zip(trees, model.edge_weights(trees, 4), strict=True):
             children = np.flatnonzero(tree.heads >= 0)
             assert weights.shape == children.shape
@@ -105,7 +105,7 @@ def test_attention_weights_sum_to_one_over_the_children():
 
 
 def test_attention_weights_are_those_of_the_cell():
-    model = ARNNClassifier(VOCABULARY, 3, 4, 5).eval()
+    model = ARNNClassifier(VOCABULARY, 3, 4, HIDDEN).eval()
     (tree,) = sentences("dependency", 1, seed=3)
     graph = dependency_batch([tree], vocab=VOCABULARY)
     _, expected = model.encoder.cell(
@@ -115,13 +115,13 @@ def test_attention_weights_are_those_of_the_cell():
 
 
 def test_without_attention_there_are_no_weights():
-    model = ARNNClassifier(VOCABULARY, 3, 4, 5, attention="none")
+    model = ARNNClassifier(VOCABULARY, 3, 4, HIDDEN, attention="none")
     with pytest.raises(ModelError, match="built with attention='none'"):
         model.edge_weights(sentences("dependency", 1))
 
 
 def test_constituency_trees_are_read_too():
-    model = ARNNClassifier(VOCABULARY, 3, 4, 5).eval()
+    model = ARNNClassifier(VOCABULARY, 3, 4, HIDDEN).eval()
     trees = sentences("constituency", 3)
     graph = constituency_batch(trees, vocab=VOCABULARY)
     h = model.encoder.cell(graph, model.embedding(graph.ndata[TOKEN]))
@@ -153,4 +153,4 @@ def test_constituency_trees_are_read_too():
 )
 def test_incompatible_options(options, error, message):
     with pytest.raises(error, match=message):
-        ARNNClassifier(VOCABULARY, 3, 4, 5, **options)
+        ARNNClassifier(VOCABULARY, 3, 4, HIDDEN, **options)

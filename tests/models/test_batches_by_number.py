@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from toy_sentences import NUM_CLASSES, VOCABULARY, pairs, sentences
+from toy_sentences import EMBEDDING_DIM, HIDDEN, NUM_CLASSES, VOCABULARY, pairs, sentences
 
 from graphsent.errors import ModelError
 from graphsent.models import (
@@ -39,7 +39,7 @@ def batches(model, data):
 )
 def test_batches_by_index_equal_those_of_collate(cls, kind):
     data = pairs(8) if kind == "pairs" else sentences(kind, 8)
-    model = cls(VOCABULARY, 5 if kind == "pairs" else NUM_CLASSES, 24, 22).eval()
+    model = cls(VOCABULARY, 5 if kind == "pairs" else NUM_CLASSES, EMBEDDING_DIM, HIDDEN).eval()
     found, expected = batches(model, data)
     assert torch.equal(found.gold, expected.gold)
     assert torch.equal(found.roots, expected.roots)

@@ -6,7 +6,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import binary_trees
-from toy_sentences import VOCABULARY, sentences
+from toy_sentences import EMBEDDING_DIM, HIDDEN, VOCABULARY, sentences
 
 from graphsent.errors import ModelError
 from graphsent.graphs import constituency_graph
@@ -14,7 +14,7 @@ from graphsent.models import BiTreeLSTMClassifier
 from graphsent.vocabulary import Vocabulary
 
 WORDS = Vocabulary(["a", "lovely", "film", "not"])
-SIZES = (4, 3, 5)  # words, hidden, readout
+SIZES = (EMBEDDING_DIM, HIDDEN, 5)  # the last is that of the readout
 WAYS = [
     {},
     {"lexicalized": False},

@@ -78,9 +78,9 @@ def test_the_callers_graph_is_unchanged():
     "make",
     [
         lambda: NBoW(VOCAB, 2, 6, dropout=0.0),
-        lambda: TreeLSTMClassifier(VOCAB, 2, 6, 6, dropout=0.0),
-        lambda: TreeLSTMClassifier(VOCAB, 2, 6, 6, leaf="affine", dropout=0.0),
-        lambda: TreeLSTMClassifier(VOCAB, 2, 6, 6, cell="childsum", dropout=0.0),
+        lambda: TreeLSTMClassifier(VOCAB, 2, 6, 4, dropout=0.0),
+        lambda: TreeLSTMClassifier(VOCAB, 2, 6, 4, leaf="affine", dropout=0.0),
+        lambda: TreeLSTMClassifier(VOCAB, 2, 6, 4, cell="childsum", dropout=0.0),
     ],
     ids=["nbow", "nary", "affine", "childsum"],
 )

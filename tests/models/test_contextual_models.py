@@ -8,7 +8,7 @@ import pickle
 import pytest
 import torch
 from toy_encoder import toy_encoder
-from toy_sentences import NUM_CLASSES, VOCABULARY, pairs, sentences
+from toy_sentences import NUM_CLASSES, VOCABULARY, pairs, sentences, small
 
 from graphsent.contextual import WordSpan
 from graphsent.errors import ModelError
@@ -29,7 +29,7 @@ WORD, FEATURE, READ = 4, 3, 5
 SMALL = {
     "dcnn": {"widths": (2,), "maps": (2,), "k_top": 2},
     "kimcnn": {"maps": 3},
-    "apdcnn": {"widths": ((2,),), "hidden": 4},
+    "apdcnn": {"widths": ((2,),)},
 }
 INPUTS = [
     {"word_dim": WORD},
@@ -52,7 +52,8 @@ def plain(name: str, dim: int, vocab=VOCABULARY, **options):
     cls = model_class(name)
     classes = 5 if cls.examples == "pairs" else NUM_CLASSES
     torch.manual_seed(0)
-    return cls(vocab, classes, embedding_dim=dim, **{**SMALL.get(name, {}), **options}).eval()
+    options = {**small(cls), **SMALL.get(name, {}), **options}
+    return cls(vocab, classes, embedding_dim=dim, **options).eval()
 
 
 def contextual(name: str, *, tuned: bool = False, word_dim=WORD, projected=False, **options):

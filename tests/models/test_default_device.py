@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 import torch
-from toy_sentences import NUM_CLASSES, VOCABULARY, pairs, sentences
+from toy_sentences import EMBEDDING_DIM, NUM_CLASSES, VOCABULARY, pairs, sentences, small
 
 from graphsent.layers import GRU, LSTM, NarrowConv1d, WideConv1d
 from graphsent.models import MODELS, Model, ParseReranker, load_pretrained, model_class
@@ -30,14 +30,15 @@ def another_default_device() -> Iterator[None]:
 def build(name: str) -> tuple[Model, list]:
     """A model, and examples for it."""
     cls = model_class(name)
+    sizes = {"embedding_dim": EMBEDDING_DIM, **small(cls)}
     kind = "constituency" if cls.tree_kind == "words" else cls.tree_kind
     if cls.examples == "pairs":
-        return cls(VOCABULARY, embedding_dim=12, hidden=10), pairs(6)
+        return cls(VOCABULARY, **sizes), pairs(6)
     trees = sentences(kind, 6)
     if cls is not ParseReranker:
-        return cls(VOCABULARY, NUM_CLASSES, embedding_dim=16, dropout=0.0), trees
+        return cls(VOCABULARY, NUM_CLASSES, dropout=0.0, **sizes), trees
     lists = [ParseList((Candidate(tree, 1.0),), tree, str(n)) for n, tree in enumerate(trees)]
-    return ParseReranker(VOCABULARY, ParseReranker.labels_of(lists), 12, 10), lists
+    return ParseReranker(VOCABULARY, ParseReranker.labels_of(lists), **sizes), lists
 
 
 def figures_of(model: Model, data: list) -> np.ndarray:
@@ -78,7 +79,7 @@ def test_models_are_loaded_on_the_cpu(tmp_path):
 @pytest.mark.parametrize("name", ["apdcnn", "nbow", "arnn", "treenet"])
 def test_regression_does_not_depend_on_it(name):
     cls = model_class(name)
-    model = cls(VOCABULARY, 1, embedding_dim=16, dropout=0.0)
+    model = cls(VOCABULARY, 1, embedding_dim=EMBEDDING_DIM, dropout=0.0, **small(cls))
     data = sentences("dependency" if name == "arnn" else "constituency", 6)
     batch = model.collate(data)
     loss = model.loss(model(batch), batch)

@@ -64,7 +64,7 @@ def test_every_submodule_keeps_its_own_mode():
 
 @pytest.mark.parametrize("training", [True, False])
 def test_threads_that_predict_at_once(training, monkeypatch):
-    model = TreeLSTMClassifier(VOCAB, 2, 8, 8, dropout=0.9, embedding_dropout=0.9).train(training)
+    model = TreeLSTMClassifier(VOCAB, 2, 8, 4, dropout=0.9, embedding_dropout=0.9).train(training)
     model.embedding.eval()
     modes = [module.training for module in model.modules()]
     expected = [each.probabilities for each in model.predict(TREES)]

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 import torch
-from toy_sentences import NUM_CLASSES, VOCABULARY, pairs, sentences
+from toy_sentences import EMBEDDING_DIM, HIDDEN, NUM_CLASSES, VOCABULARY, pairs, sentences
 
 from graphsent.errors import ModelError
 from graphsent.models import (
@@ -33,7 +33,7 @@ class Row(NamedTuple):
     kind: str  # of the trees, or "pairs"
 
 
-SMALL = {"embedding_dim": 24, "hidden": 22}  # a mix-up of the two raises an error
+SMALL = {"embedding_dim": EMBEDDING_DIM, "hidden": HIDDEN}
 BI = {**SMALL, "readout": 16}
 ROWS = [
     Row(BiTreeLSTMClassifier, BI, "constituency"),

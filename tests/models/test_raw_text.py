@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 from toy_parsers import FLAT, HEADED, flat, headed
+from toy_sentences import EMBEDDING_DIM, HIDDEN
 
 from graphsent.errors import GraphsentWarning, ModelError
 from graphsent.models import (
@@ -31,7 +32,7 @@ SOURCE = load_parser("toy_parsers:flat").source
 
 @pytest.fixture
 def model() -> BiTreeLSTMClassifier:
-    model = BiTreeLSTMClassifier(VOCABULARY, 3, 4, 4, 4).eval()
+    model = BiTreeLSTMClassifier(VOCABULARY, 3, EMBEDDING_DIM, HIDDEN, 4).eval()
     model.tree_source = SOURCE
     return model
 
@@ -90,7 +91,7 @@ def test_the_parser_is_saved_by_name_and_found_again(model, tmp_path):
 
 
 def test_models_without_a_parser(tmp_path):
-    model = BiTreeLSTMClassifier(VOCABULARY, 3, 4, 4, 4)
+    model = BiTreeLSTMClassifier(VOCABULARY, 3, EMBEDDING_DIM, HIDDEN, 4)
     with pytest.raises(ModelError, match=r"input 1: .*'a film': set model.parser"):
         model.predict(["a film"])
     with pytest.raises(ModelError, match="has no parser"):

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from toy_sentences import VALUES, VOCABULARY, pairs, sentences
+from toy_sentences import EMBEDDING_DIM, HIDDEN, VALUES, VOCABULARY, pairs, sentences
 
 from graphsent.errors import ModelError
 from graphsent.models import (
@@ -30,11 +30,11 @@ from graphsent.trees import Tree
 
 MODELS = {
     "nbow": lambda: NBoW(VOCABULARY, 1, 4),
-    "treelstm": lambda: TreeLSTMClassifier(VOCABULARY, 1, 4, 5),
-    "bitreelstm": lambda: BiTreeLSTMClassifier(VOCABULARY, 1, 4, 5, 5),
-    "treenet": lambda: TreeNetClassifier(VOCABULARY, 1, 4, 5),
+    "treelstm": lambda: TreeLSTMClassifier(VOCABULARY, 1, 4, HIDDEN),
+    "bitreelstm": lambda: BiTreeLSTMClassifier(VOCABULARY, 1, EMBEDDING_DIM, HIDDEN, 5),
+    "treenet": lambda: TreeNetClassifier(VOCABULARY, 1, 4, HIDDEN),
     "kimcnn": lambda: KimCNN(VOCABULARY, 1, 4),
-    "apdcnn": lambda: APDCNN(VOCABULARY, 1, 4, 5),
+    "apdcnn": lambda: APDCNN(VOCABULARY, 1, 4, HIDDEN),
 }
 
 
@@ -156,7 +156,7 @@ def test_pairs_with_scores_of_any_range(cls, tmp_path):
 @pytest.mark.parametrize("cls", [ARNNRelatedness, SequenceRelatedness])
 def test_classes_of_pairs(cls, tmp_path):
     names = ("other", "alike")
-    model = cls(VOCABULARY, 2, 8, 8, 8, goal="classification", label_names=names)
+    model = cls(VOCABULARY, 2, 8, HIDDEN, 8, goal="classification", label_names=names)
     data = [pair._replace(label=str(int(pair.score > 2))) for pair in pairs(30)]
     optimizer = torch.optim.Adam(model.parameters(), 0.02)
     batch = model.collate([*data, TreePair(*data[0][:2])])

@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 import torch
-from toy_sentences import VOCABULARY, pairs, sentences
+from toy_sentences import HIDDEN, VOCABULARY, pairs, sentences
 
 from graphsent.errors import ModelError
 from graphsent.graphs import TOKEN, dependency_batch, root_nodes
@@ -24,7 +24,7 @@ from graphsent.vocabulary import Vocabulary
 
 
 def small(**options) -> ARNNRelatedness:
-    return ARNNRelatedness(VOCABULARY, 5, 4, 3, 6, **options).double().eval()
+    return ARNNRelatedness(VOCABULARY, 5, 4, HIDDEN, 6, **options).double().eval()
 
 
 def root_state(model, tree) -> torch.Tensor:
@@ -162,7 +162,7 @@ def test_incompatible_options(options, message):
 
 
 def test_levels_other_than_five():
-    model = ARNNRelatedness(VOCABULARY, 3, 4, 5)
+    model = ARNNRelatedness(VOCABULARY, 3, 4, HIDDEN)
     assert model.label_names == ("1", "2", "3")
     scores = model.predict(pairs(4))
     assert ((scores >= 1) & (scores <= 3)).all()

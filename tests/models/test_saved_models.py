@@ -24,9 +24,9 @@ TREES = [random_tree(random.Random(seed), 5, 2, words=VOCAB.words[1:]) for seed 
 NAMES = ["bad", "fair", "good"]
 MODELS = {
     "nbow": lambda: NBoW(VOCAB, 3, 4, label_names=NAMES),
-    "nary": lambda: TreeLSTMClassifier(VOCAB, 3, 4, 5, label_names=NAMES),
-    "affine": lambda: TreeLSTMClassifier(VOCAB, 3, 4, 5, leaf="affine"),
-    "childsum": lambda: TreeLSTMClassifier(VOCAB, 3, 4, 5, cell="childsum", sparse_embedding=True),
+    "nary": lambda: TreeLSTMClassifier(VOCAB, 3, 5, 4, label_names=NAMES),
+    "affine": lambda: TreeLSTMClassifier(VOCAB, 3, 5, 4, leaf="affine"),
+    "childsum": lambda: TreeLSTMClassifier(VOCAB, 3, 5, 4, cell="childsum", sparse_embedding=True),
 }
 
 
@@ -107,7 +107,7 @@ def test_older_models_read_text_as_before(tmp_path):
 def test_tokenizers_are_for_models_of_words(tmp_path):
     with pytest.raises(ModelError, match="unknown tokenizer 'x': expected one of treebank, tweet"):
         NBoW(VOCAB, 2, 4).tokenizer = "x"
-    model = TreeLSTMClassifier(VOCAB, 2, 4, 5)
+    model = TreeLSTMClassifier(VOCAB, 2, 5, 4)
     assert model.tokenizer is None
     model.save_pretrained(tmp_path / "model")
     assert "tokenizer" not in json.loads((tmp_path / "model" / "config.json").read_text())
@@ -141,7 +141,7 @@ def test_a_failure_while_writing_leaves_the_old_model(tmp_path, monkeypatch):
 
 @pytest.fixture
 def saved(tmp_path):
-    TreeLSTMClassifier(VOCAB, 2, 4, 5).save_pretrained(tmp_path / "model")
+    TreeLSTMClassifier(VOCAB, 2, 5, 4).save_pretrained(tmp_path / "model")
     return tmp_path / "model"
 
 
@@ -168,7 +168,7 @@ def test_a_truncated_file_is_named(saved, name):
         ({"format": "other"}, "not written by graphsent"),
         ({"model": "mystery"}, "unknown model 'mystery': expected one of"),
         ({"arguments": {"num_classes": 2, "size": 3}}, "wrong arguments of TreeLSTMClassifier"),
-        ({"arguments": {"num_classes": 3, "embedding_dim": 4, "hidden": 5}}, "has shape"),
+        ({"arguments": {"num_classes": 3, "embedding_dim": 5, "hidden": 4}}, "has shape"),
         ({"model": "nbow", "arguments": {"num_classes": 2}}, "does not fit its config"),
     ],
 )

@@ -10,6 +10,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from strategies import random_tree, trees
+from toy_sentences import HIDDEN
 
 from graphsent.errors import ModelError
 from graphsent.models import NBoW, TreeLSTMClassifier
@@ -136,7 +137,7 @@ def test_only_words_in_use_get_a_gradient(sparse):
 @pytest.mark.parametrize("cell", ["nary", "childsum"])
 def test_it_memorizes_twenty_sentences(cell):
     data = [labelled(seed) for seed in range(20)]
-    model = TreeLSTMClassifier(VOCAB, 2, 12, 12, cell=cell, dropout=0.0)
+    model = TreeLSTMClassifier(VOCAB, 2, 12, HIDDEN, cell=cell, dropout=0.0)
     batch = model.collate(data)
     optimizer = torch.optim.Adam(model.parameters(), lr=0.03)
     losses = []

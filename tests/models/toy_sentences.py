@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import inspect
 import random
 
 from strategies import random_dependency_tree, random_tree
 
-from graphsent.models import TreePair
+from graphsent.models import Model, TreePair
 from graphsent.trees import DependencyTree, Tree
 from graphsent.vocabulary import Vocabulary
 
 VALUES = {"superb": 2, "good": 1, "film": 0, "the": 0, "dull": -1, "awful": -2}
 VOCABULARY = Vocabulary(VALUES)
 NUM_CLASSES = 3
+# Sizes of words and states of models in many tests, which share compiled cells; a mix-up of the two
+# raises an error.
+EMBEDDING_DIM, HIDDEN = 24, 22
 
 
 def label(words) -> str:
@@ -31,6 +35,11 @@ def sentence(rng: random.Random, kind: str) -> Tree | DependencyTree:
     tree = random_tree(rng, size, max_children=3, words=tuple(VALUES))
     labels = [label(tree.words[begin:end]) for begin, end in tree.spans.tolist()]
     return Tree(labels, tree.tokens, tree.parents)
+
+
+def small(cls: type[Model]) -> dict[str, int]:
+    """Options of a model whose states are small."""
+    return {"hidden": HIDDEN} if "hidden" in inspect.signature(cls).parameters else {}
 
 
 def sentences(kind: str, number: int = 20, seed: int = 0) -> list[Tree] | list[DependencyTree]:
