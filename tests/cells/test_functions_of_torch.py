@@ -540,6 +540,12 @@ ALL_DIMENSIONS = "it reduces over all dimensions, "
             f"it multiplies rows of another size by a weight ({SIZE}, {SIZE})",
         ),
         (
+            lambda cell, h: torch.einsum(
+                "nkij,ijo->nko", h.unflatten(-1, (1, SIZE)), cell.pairs.weight[:, :1]
+            ),
+            f"it multiplies rows of another size by a weight ({SIZE}, 1, {SIZE})",
+        ),
+        (
             lambda cell, h: (h.sum(1) @ h.sum(1).mT).unsqueeze(1) * h,
             "it multiplies tensors of 2 and 2 dimensions",
         ),
@@ -578,6 +584,7 @@ ALL_DIMENSIONS = "it reduces over all dimensions, "
         *("mixed conditions", "choice by a parameter", "given memory", "more columns"),
         *("many slopes", "another approximation", "another type of a softmax"),
         *("a row in place of numbers", "product with states", "columns of a product"),
+        "repeated columns of a product",
         *("matrices of nodes", "other matrices", "other dimensions", "several parameters"),
         *("other batches", "other pairs", "many pieces"),
     ],

@@ -209,6 +209,8 @@ def _einsum(equation: str, *operands: Any) -> Any:
     others = [index for index in of_b if index not in summed]
     if is_a(b, Symbol) or not summed or not others or set(others) & set(of_a):
         return _contracted(a, of_a, lifted(b), of_b, result)
+    if any(a.numbers[of_a.index(index)] != b.shape[of_b.index(index)] for index in summed):
+        raise Untraceable(f"{_OTHER_SIZE} {tuple(b.shape)}")
     kept = [index for index in of_a if index not in summed]
     rows = a.permute([*map(of_a.index, kept + summed)]).flatten(len(kept))
     weight = beforehand(Tensor.permute, b, [*map(of_b.index, others + summed)])
