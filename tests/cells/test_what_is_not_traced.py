@@ -71,6 +71,11 @@ def of_what_shares_memory(self, h):
     return h + part
 
 
+def other_data(self, h):
+    h.data = self.q[0].expand_as(h)
+    return h
+
+
 def seeded_generator(self, h):
     return h * torch.rand(SIZE, generator=torch.Generator().manual_seed(0)).to(self.p)
 
@@ -142,6 +147,7 @@ NOT_TRACED = {
     "a view of a view": of_what_has_a_view_of_a_view,
     "a tensor without gradient": of_what_shares_memory,
     "a transposition in place": lambda self, h: (h * 2).t_().t_(),
+    "other data": other_data,
     "an entry": lambda self, h: (h.__setitem__((slice(None), 0), 0), h)[1],
     "an error that it catches": caught,
     "a type error that it catches": caught_type_error,

@@ -118,6 +118,11 @@ class Symbol:
     def __init__(self, codes: Tensor, shape: Sequence[int | Size], shared: bool = False) -> None:
         self.codes, self.shape, self.shared = codes, Shape(shape), shared
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in ("codes", "shape", "shared"):
+            raise Untraceable(f"it sets {name} of a tensor")
+        super().__setattr__(name, value)
+
     @property
     def numbers(self) -> tuple[int, ...]:
         """The shape of a meta tensor that represents it."""
