@@ -177,6 +177,7 @@ class Cell(traced_cell.Cell):
         self.other, self.with_attribute = Other(), Numbers(a=1.0)
         self.twice, self.array, self.long = Twice(), array("d", [1.0]), [0] * 2000
         self.numpy, self.by_first = np.ones(2), partial(lambda k, h: k[0] * h, [1.0])
+        self.by_name = partial(lambda h, numbers: numbers[0] * h, numbers=[1.0])
         self.in_partial = partial(lambda function, h: function(h), lambda h: FACTOR * h)
         self.in_slots = Slotted(lambda h: FACTOR * h)
         inner = SimpleNamespace(b=SimpleNamespace(c=SimpleNamespace(factor=1.0, all=[])))
@@ -497,6 +498,10 @@ CHANGES = {
     "argument of a partial": (
         lambda s, h: s.by_first(h),
         lambda c: c.by_first.args[0].__setitem__(0, 3.0),
+    ),
+    "named argument of a partial": (
+        lambda s, h: s.by_name(h),
+        lambda c: c.by_name.keywords["numbers"].__setitem__(0, 3.0),
     ),
     "partial": (lambda s, h: s.partial(h), set_global),
     "forward of a class": (lambda s, h: s.twice(h), set_forward),
