@@ -499,6 +499,18 @@ CHANGES = {
         lambda s, h: s.by_first(h),
         lambda c: c.by_first.args[0].__setitem__(0, 3.0),
     ),
+    "number that becomes a truth value": (
+        lambda s, h: -h if s._number is True else h,
+        lambda c: setattr(c, "_number", True),
+    ),
+    "number in a list that becomes a truth value": (
+        lambda s, h: -h if s.numbers[0] is True else h,
+        lambda c: c.numbers.__setitem__(0, True),
+    ),
+    "number of an object that becomes a truth value": (
+        lambda s, h: -h if s.options.factor is True else h,
+        lambda c: setattr(c.options, "factor", True),
+    ),
     "named argument of a partial": (
         lambda s, h: s.by_name(h),
         lambda c: c.by_name.keywords["numbers"].__setitem__(0, 3.0),

@@ -99,7 +99,7 @@ class Walk:
             RecursionError: It is nested too deeply.
         """
         if isinstance(value, _PLAIN):
-            return value
+            return type(value), value  # 1 is True, and 1.0
         if isinstance(value, _LEAVES):
             return _Same(value)
         if isinstance(value, np.ndarray):
@@ -118,7 +118,7 @@ class Walk:
         self.take(len(parts))
         same = isinstance(value, (*_CONTAINERS, CellType)) or _Same(value)
         facts = [part if isinstance(part, _PLAIN) else self.fact(part) for part in parts]
-        return type(value), same, facts
+        return type(value), same, [*map(type, parts)], facts
 
     def everything(self, values: Iterable[Any]) -> Iterator[Any]:
         """The values and all that they contain, except plain ones and those already met.
