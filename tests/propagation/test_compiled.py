@@ -58,6 +58,25 @@ def test_built_once(quick_compiler, empty_cache):
         compiled._load._made.clear()
     assert len(list(empty_cache.iterdir())) == 1
     assert quick_compiler.read_text().count("\n") == 1
+    assert not any(isinstance(thread, threading.Timer) for thread in threading.enumerate())
+
+
+@pytest.mark.parametrize(
+    ("capability", "machine", "vector", "rows", "fused"),
+    [
+        ("AVX512", "x86_64", 64, 12, True),
+        ("AVX2", "x86_64", 32, 6, True),
+        ("DEFAULT", "x86_64", 16, 6, False),
+        ("DEFAULT", "aarch64", 16, 12, False),
+        ("DEFAULT", "arm64", 16, 12, False),  # aarch64 on macOS
+    ],
+)
+def test_options_of_processors(capability, machine, vector, rows, fused, monkeypatch):
+    monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: capability)
+    monkeypatch.setattr(compiled_library.platform, "machine", lambda: machine)
+    options = options_of("float")
+    assert {"-DSINGLE=1", f"-DVECTOR_BYTES={vector}", f"-DTILE_ROWS={rows}"} <= {*options}
+    assert ("-mfma" in options) == fused
 
 
 @needs_compiler
@@ -75,6 +94,8 @@ def test_no_compiler(empty_cache, monkeypatch, caplog):
     with caplog.at_level(logging.INFO):
         assert not kernels_in_use()
     assert "no C compiler" in caplog.text
+    with pytest.raises(RuntimeError, match="no C compiler"):  # not a TimeoutError
+        build(options_of("float"), Path)
 
 
 def test_compiler_that_fails(empty_cache, compilers, caplog):

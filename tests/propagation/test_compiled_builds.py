@@ -25,7 +25,7 @@ from graphsent.kernels import library as compiled
 from graphsent.kernels import processes as compiled_builds
 from graphsent.kernels.build import SHARED, build, options_of
 from graphsent.kernels.library import kernels_in_use
-from graphsent.kernels.structures import Structure, fields_of
+from graphsent.kernels.structures import Structure, address_of, check_layout, fields_of
 from graphsent.propagation.backends.c.library import _open, _text
 from graphsent.propagation.found import find_recurrence
 
@@ -129,6 +129,18 @@ def test_libraries_with_other_struct_layouts(
     assert f"expected struct {kind.__name__.lower()} of size and offsets [" in caplog.text
 
 
+def test_a_library_without_layouts():
+    with pytest.raises(AttributeError, match="layout_of_linear"):
+        check_layout(ctypes.CDLL(None), SHARED)
+
+
+def test_tensors_without_memory():
+    assert address_of(torch.ones(1)) > 0
+    assert not address_of(torch.ones(0))
+    with pytest.raises(TypeError, match="expected a tensor in memory for compiled code"):
+        address_of(torch.ones(1, device="meta"))
+
+
 @pytest.mark.parametrize(
     ("in_c", "kinds"),
     [
@@ -208,6 +220,19 @@ def test_new_caches_are_private(empty_cache, quick_compiler):
     finally:
         os.umask(before)
     assert stat.S_IMODE(empty_cache.stat().st_mode) == 0o700
+
+
+def test_generated_code_has_private_directories_of_its_own(empty_cache, quick_compiler):
+    before = os.umask(0)
+    try:
+        library = build(options_of("float"), Path, "of a cell")
+    finally:
+        os.umask(before)
+    assert library.parents[1] == empty_cache / "recurrences"
+    assert stat.S_IMODE(library.parent.stat().st_mode) == 0o700
+    library.parent.chmod(0o777)
+    with pytest.raises(OSError, match=f"others may write to {library.parent}"):
+        build(options_of("float"), Path, "of a cell")
 
 
 @pytest.mark.skipif(not hasattr(os, "ST_NOEXEC"), reason="this system does not tell")
