@@ -95,11 +95,13 @@ def test_unusable_compilers(name, script_of, empty_cache, compilers, quick_scrip
     assert in_a_new_process()
 
 
+@pytest.mark.parametrize(("frozen", "executable"), [(True, "false"), (False, "")])
 def test_unusable_libraries_without_a_trial_run(
-    script_of, empty_cache, compilers, quick_script, monkeypatch
+    frozen, executable, script_of, empty_cache, compilers, quick_script, monkeypatch
 ):
-    """There is no compiler configuration if Python is embedded in another program."""
-    monkeypatch.setattr(sys, "frozen", True, raising=False)
+    """If Python is part of another program, no other process tries a library."""
+    monkeypatch.setattr(sys, "frozen", frozen, raising=False)
+    monkeypatch.setattr(sys, "executable", executable)
     compilers(script_of("other architecture"), script_of("other symbols"), quick_script)
     assert kernels_in_use()
     assert len(list(empty_cache.iterdir())) == 1
