@@ -14,6 +14,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import Enum
 from functools import partial, reduce, wraps
+from pathlib import Path
 from types import MappingProxyType, ModuleType, SimpleNamespace
 from typing import ClassVar
 
@@ -706,6 +707,13 @@ def test_a_vocabulary():
     cell = type("Mine", (Cell,), {"of": lambda self, h: h})()
     cell.words = {str(number): number for number in range(20_000)}
     assert cell.explain(tree(20, 3)).way in ("compiled", "traced")
+
+
+def test_an_object_that_keeps_what_it_has_computed():
+    cell = type("Mine", (Cell,), {"of": lambda self, h: len(str(self.path)) * h})()
+    cell.path = Path("a") / "b"
+    assert cell.explain(tree(20, 3)).way in ("compiled", "traced")
+    assert_same(cell)
 
 
 def test_a_generator_without_a_state():

@@ -81,12 +81,15 @@ def recurrence_of(
     try:
         if known is None or known.facts != _facts(cell, signature, known.variables):
             variables, names, of_globals, containers = surroundings_of(cell)
-            facts = _facts(cell, signature, variables)
             asked = [_NOT_SEEN[name] for name in sorted(names & _NOT_SEEN.keys())]
             asked += ["it calls type"] * ("type" in of_globals)  # not an attribute of that name
             traced: Recurrence | str
-            traced = asked[0] if asked else _traced(cell, containers, signature)
-            if not isinstance(traced, str) and _facts(cell, signature, variables) != facts:
+            for _ in range(2):  # objects may keep what they compute once, as a Path its text
+                facts = _facts(cell, signature, variables)
+                traced = asked[0] if asked else _traced(cell, containers, signature)
+                if isinstance(traced, str) or _facts(cell, signature, variables) == facts:
+                    break
+            else:
                 traced = _CHANGES
             sources = next((each.sources for each in modes.values()), set())
             if not isinstance(traced, str):

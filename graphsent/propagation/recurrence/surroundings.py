@@ -191,9 +191,7 @@ def _in_slot(slot: MemberDescriptorType, value: Any) -> Any:
 def _slots(kind: type) -> list[MemberDescriptorType]:
     """Those in ``__slots__`` of a class, or of what is built in, such as ``partial.func``."""
     attributes = [part for each in kind.__mro__ for part in vars(each).values()]
-    slots = [part for part in attributes if isinstance(part, MemberDescriptorType)]
-    # Python sets this one, an address, when it calls a partial.
-    return [slot for slot in slots if slot.__name__ != "__vectorcalloffset__"]
+    return [part for part in attributes if isinstance(part, MemberDescriptorType)]
 
 
 _INSIDE: dict[type, Callable[[Any], Sequence[Any]]] = {
