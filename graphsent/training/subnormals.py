@@ -34,4 +34,5 @@ def flushed_subnormals() -> Iterator[None]:
 
 def flushes() -> bool:
     """Whether the calling thread flushes subnormals, which torch does not report."""
-    return float(torch.tensor(torch.finfo(torch.float32).tiny) / 2) == 0
+    smallest = torch.finfo(torch.float32).tiny  # of normal numbers
+    return float(torch.tensor(smallest, dtype=torch.float32, device="cpu") / 2) == 0

@@ -100,6 +100,20 @@ def test_the_setting_is_restored(before):
         torch.set_flush_denormal(False)
 
 
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float16])
+def test_the_setting_is_restored_under_another_default_dtype(dtype):
+    try:
+        torch.set_default_dtype(dtype)
+        for before in (False, True):
+            torch.set_flush_denormal(before)
+            with flushed_subnormals():
+                pass
+            assert (torch.tensor(TINY, dtype=torch.float32) / 2 == 0) == before
+    finally:
+        torch.set_flush_denormal(False)
+        torch.set_default_dtype(torch.float32)
+
+
 def test_threads_of_torch_flush_too_where_training_starts_them(toy_data, tmp_path):
     """The command trains before torch has started any threads."""
     code = f"""
