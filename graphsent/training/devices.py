@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -11,10 +13,20 @@ from graphsent._devices import find_device
 from graphsent.training.errors import TrainingError
 from graphsent.training.options import TrainingOptions
 
-__all__ = ["process_rank", "trainer_devices", "trainer_environments"]
+__all__ = ["cpu_by_default", "process_rank", "trainer_devices", "trainer_environments"]
 
 # Variables with the rank of a process, set by torchrun and Ray, by Lightning, and by Slurm.
 _RANKS = ("RANK", "LOCAL_RANK", "SLURM_PROCID")
+
+
+@contextmanager
+def cpu_by_default() -> Iterator[None]:
+    """Makes the CPU torch's default device in the context, where batches and metrics begin."""
+    if torch.get_default_device().type == "cpu":  # the context below slows torch down
+        yield
+        return
+    with torch.device("cpu"):
+        yield
 
 
 def trainer_devices(options: TrainingOptions) -> dict[str, Any]:

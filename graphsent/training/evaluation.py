@@ -12,6 +12,7 @@ from graphsent.models import Model
 from graphsent.models.base.inference import evaluating
 from graphsent.shards import ShardedExamples
 from graphsent.tasks import Task, TaskData
+from graphsent.training.devices import cpu_by_default
 from graphsent.training.selection import Selection
 
 __all__ = ["as_predicted", "evaluate"]
@@ -38,6 +39,7 @@ def as_predicted(data: TaskData, model: Model) -> TaskData:
     return replace(data, splits=splits)
 
 
+@cpu_by_default()
 def evaluate(
     model: Model,
     task: Task,

@@ -13,7 +13,7 @@ from graphsent._threads import torch_threads
 from graphsent.models import load_pretrained, model_class
 from graphsent.training.card import model_card
 from graphsent.training.config import RunConfig
-from graphsent.training.devices import process_rank
+from graphsent.training.devices import cpu_by_default, process_rank
 from graphsent.training.directory import RunDirectory
 from graphsent.training.errors import TrainingError
 from graphsent.training.evaluation import evaluate
@@ -80,6 +80,7 @@ def train(
     )
 
 
+@cpu_by_default()
 @flushed_subnormals()
 def train_checked(
     config: RunConfig,
@@ -109,6 +110,7 @@ def train_checked(
             raise
 
 
+@cpu_by_default()
 @flushed_subnormals()
 def resume(
     out: str | os.PathLike[str],

@@ -20,6 +20,7 @@ from graphsent.training import (
     TrainingError,
     evaluate,
     load_model,
+    resume,
     train,
 )
 
@@ -50,6 +51,21 @@ def test_one_seed_gives_the_same_numbers_and_another_seed_others(quietly_trained
     assert figures(first) == figures(again)
     assert first["test"] == again["test"]
     assert figures(quietly_trained("c", seed=4)) != figures(first)
+
+
+def test_training_does_not_depend_on_the_default_device(configure, tmp_path):
+    config = configure(epochs=2)
+    expected = train(config, tmp_path / "expected", echo=silent)
+    torch.set_default_device("meta")
+    try:
+        train(replace(config, training=replace(config.training, epochs=1)), tmp_path / "run")
+        found = resume(tmp_path / "run", epochs=2, echo=silent)
+        task, data = config.load_data(splits=["test"])
+        judged = evaluate(load_model(tmp_path / "run"), task, data.splits["test"])
+    finally:
+        torch.set_default_device(None)
+    assert figures(found) == figures(expected)
+    assert judged == found["test"] == expected["test"]
 
 
 def test_the_first_of_the_best_epochs_is_saved(configure, quietly_trained, tmp_path):
