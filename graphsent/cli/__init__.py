@@ -19,6 +19,7 @@ from typing import NoReturn
 
 import graphsent
 from graphsent._names import nearest
+from graphsent.cli.helping import HelpingParser
 from graphsent.cli.statuses import BROKEN_PIPE, EXPLANATION, USAGE, in_one_line, outcome
 from graphsent.errors import FailedError
 
@@ -81,9 +82,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         _run(command, arguments[1:])
         sys.stdout.flush()
     except BrokenPipeError:
-        # The reader has stopped (`| head`). Python would complain when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return BROKEN_PIPE
+        _drop_unwritten()
+        return BROKEN_PIPE  # the reader has stopped (`| head`)
     except (Exception, KeyboardInterrupt) as error:
         found = outcome(error)
         if found is None:
@@ -91,9 +91,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         if debug:
             traceback.print_exc()
         status, message = found
-        if status > USAGE and sys.stderr.isatty():  # the terminal shows ^C on the same line
-            print(file=sys.stderr)
-        print(f"graphsent {command}".rstrip() + f": {in_one_line(message)}", file=sys.stderr)
+        with suppress(OSError):
+            if status > USAGE and sys.stderr.isatty():  # the terminal shows ^C on the same line
+                print(file=sys.stderr)
+            print(f"graphsent {command}".rstrip() + f": {in_one_line(message)}", file=sys.stderr)
         if argv is None and isinstance(error, KeyboardInterrupt | FailedError):
             # Python would die from the signal if a library had caught the interrupt first, and
             # without another process of a run, torch may wait forever to free what trained.
@@ -101,8 +102,18 @@ def main(argv: Sequence[str] | None = None) -> int:
                 with suppress(OSError):
                     stream.flush()
             os._exit(status)
+        _drop_unwritten()
         return status
     return 0
+
+
+def _drop_unwritten() -> None:
+    """Drops output that cannot be written: Python would complain when it flushes at exit."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _wait_briefly() -> None:
@@ -148,7 +159,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-class _CommandNames(argparse.ArgumentParser):
+class _CommandNames(HelpingParser):
     """A parser of the name of a command, whose errors are one line."""
 
     def error(self, message: str) -> NoReturn:

@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 from jsonargparse import ArgumentParser
 
 from graphsent._names import nearest
+from graphsent.cli.helping import HelpingParser
 from graphsent.cli.statuses import USAGE
 
 __all__ = [
@@ -39,7 +40,7 @@ class UsageError(Exception):
     """The arguments of a command are invalid or inconsistent."""
 
 
-class CommandParser(ArgumentParser):
+class CommandParser(HelpingParser, ArgumentParser):
     """The parser of one command; its errors are one line.
 
     Args:

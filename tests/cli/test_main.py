@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from commands import outcome
@@ -84,6 +85,36 @@ def test_a_closed_stream_is_an_empty_one_but_results_are_not_lost(command, statu
     assert result.returncode == status
     assert "Traceback" not in result.stderr
     assert message in result.stderr
+
+
+FULL = Path("/dev/full")  # where each write fails as on a full disk
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="a device of Linux")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize(
+    ("command", "stream", "status"),
+    [
+        ("--version", "stdout", 1),
+        ("predict --help", "stdout", 1),
+        ("train --help-all", "stdout", 1),  # more than the buffer of a stream
+        ("config show none", "stderr", 2),
+    ],
+)
+def test_output_that_cannot_be_written_is_one_line(command, stream, status, unbuffered):
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with FULL.open("w") as full:
+        result = subprocess.run(
+            [sys.executable, "-m", "graphsent", *command.split()],
+            **{**streams, stream: full},
+            text=True,
+            env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+            check=False,
+        )
+    assert result.returncode == status
+    if stream == "stdout":
+        assert result.stderr.endswith(": input or output: No space left on device\n")
+        assert result.stderr.count("\n") == 1
 
 
 def shown_options(help_text: str) -> set[str]:
