@@ -181,10 +181,23 @@ def check_packages(config: RunConfig) -> None:
         importlib.import_module(config.training.logger)
 
 
+def _check_dev(config: RunConfig, task: Task) -> None:
+    """Raises a TrainingError if there is no dev split to select the best epoch."""
+    if "dev" not in task.available:
+        data = " and ".join(task.available)
+        raise TrainingError(f"there is no dev split: the data have {data}; add --dev FILE")
+
+
 def _check_stream(config: RunConfig, task: Task) -> None:
     """Raises a TrainingError if examples are to be streamed, and those of the task cannot be."""
-    if config.stream and task.examples == "lists":
+    if not config.stream:
+        return
+    if task.examples == "lists":
         raise TrainingError(f"stream: the task {config.task!r} has n-best lists: expected false")
+    if task.name == "own" and not task.options.get("dev"):
+        raise TrainingError("--stream holds nothing out of train: add --dev FILE")
+    if task.name == "own" and task.options.get("fold") is not None:
+        raise TrainingError("--stream holds nothing out of train, so it has no folds")
 
 
 def _check_trees(config: RunConfig, task: Task) -> None:
@@ -203,6 +216,7 @@ CHECKS: dict[tuple[str, ...], Callable[[RunConfig, Task], None]] = {
     ("model",): _check_goal,
     ("training", "class_weights"): _check_weights,
     ("training", "loss_nodes"): _check_loss_nodes,
+    ("task_options", "dev"): _check_dev,
     ("stream",): _check_stream,
     ("trees",): _check_trees,
     ("tokenizer",): _check_tokenizer,

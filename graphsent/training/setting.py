@@ -267,10 +267,6 @@ def _stream(
         trees=config.trees,
     )
     given = {split: each for split, each in stream.splits.items() if stream.source.files[split]}
-    if "dev" not in given:
-        raise TrainingError("--stream holds nothing out of train: add --dev FILE")
-    if task.options.get("fold") is not None and "test" not in given:
-        raise TrainingError("--stream holds nothing out of train, so it has no folds")
     stream = replace(stream, splits=given)
     with torch.random.fork_rng(devices=()):  # the actual model is initialized later
         options = dict(config.model_options)

@@ -245,6 +245,23 @@ f.yaml:7: unknown option 'splitt' of task own
 }
 
 
+@pytest.mark.parametrize(
+    ("setting", "options", "message"),
+    [
+        ("", "split: 0", "4: there is no dev split: the data have train; add --dev FILE"),
+        ("stream: true", "", "3: --stream holds nothing out of train: add --dev FILE"),
+        ("stream: true", "dev: a.tsv, fold: 1", "3: --stream holds nothing out of train, so it"),
+    ],
+)
+def test_own_data_without_a_split(tmp_path, monkeypatch, capsys, setting, options, message):
+    monkeypatch.chdir(tmp_path)
+    Path("a.tsv").write_text("a\tb\nc\td\n")
+    text = f"task: own\nmodel: nbow\n{setting}\ntask_options: {{train: a.tsv, {options}}}\n"
+    Path("f.yaml").write_text(text)
+    code, _, err = outcome(capsys, "config", "check", "f.yaml")
+    assert (code, err.startswith(f"f.yaml:{message}")) == (2, True)
+
+
 @pytest.mark.parametrize("train", FAULTS_OF_OWN)
 def test_missing_files_of_own_data(train, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
