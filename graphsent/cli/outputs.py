@@ -161,21 +161,29 @@ class _Pictures(Output):
 
     def add(self, each: Answered) -> None:
         self._number += 1
-        if each.errors:
-            return
         number = f"-{self._number}" if self._number > 1 else ""
-        self._written.append(self._path.with_stem(f"{self._path.stem}{number}"))
-        each.answer.draw(self._written[-1])
+        path = self._path.with_stem(f"{self._path.stem}{number}")
+        if each.errors:
+            _remove_earlier(path)
+            return
+        each.answer.draw(path)
+        self._written.append(path)
 
     def close(self) -> None:
         """Prints what was written."""
-        if self._path not in self._written and self._path.is_file():
-            self._path.unlink()  # an earlier one
+        if not self._number:
+            _remove_earlier(self._path)
         match self._written:
             case [path]:
                 print(f"wrote {path}")
             case [first, *_, last]:
                 print(f"wrote {len(self._written):,} pictures: {first} to {last}")
+
+
+def _remove_earlier(path: Path) -> None:
+    """Removes a file of an earlier command, in whose place there is none now."""
+    if path.is_file():
+        path.unlink()
 
 
 class _Page(Output):
@@ -191,11 +199,11 @@ class _Page(Output):
 
     def close(self) -> None:
         """Writes the page; without predictions there is none."""
-        if not self._predictions and os.path.isfile(self._path):
-            os.unlink(self._path)  # an earlier one
         if self._predictions:
             count = write_page(self._predictions, self._path)
             print(f"wrote {self._path}: {counted(count, 'sentence')}")
+        else:
+            _remove_earlier(Path(self._path))
 
 
 _FORMS = {

@@ -126,11 +126,15 @@ def test_names_of_classes_are_labels_that_can_be_read(name, written, capsys):
 
 
 def test_an_earlier_output_does_not_stay(capsys):
-    Path("bad.txt").write_text("(S\n")
-    for name in ("p.html", "p.svg"):
-        Path(name).write_text("old")
+    for bad, name, earlier in (
+        ("(S\n", "p.html", "p.html"),
+        ("(S\n", "p.svg", "p.svg"),
+        (f"{TREE}\n(S\n", "p.svg", "p-2.svg"),
+    ):
+        Path("bad.txt").write_text(bad)
+        Path(earlier).write_text("old")
         assert predict(capsys, "trees", "bad.txt", f"--out={name}")[0] == 1
-        assert not Path(name).exists()
+        assert not Path(earlier).exists()
 
 
 def test_characters_that_svg_does_not_allow(capsys):
