@@ -161,13 +161,14 @@ class RunSet:
     def clear(self) -> None:
         """Removes the files of all runs; keeps all others."""
         self.results.unlink(missing_ok=True)
-        self.config.unlink(missing_ok=True)
         for directory in self._directories():
             run = RunDirectory(directory)
             with run.held():
                 run.clear()
             with suppress(OSError):  # contains other files
                 directory.rmdir()
+        # The configuration goes last: without it, the directory is not known to hold runs.
+        self.config.unlink(missing_ok=True)
 
     def _directories(self) -> Iterator[Path]:
         for directory in self.path.iterdir() if self.path.is_dir() else ():

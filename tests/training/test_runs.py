@@ -6,6 +6,7 @@ import json
 import signal
 import statistics
 from dataclasses import replace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from toy_treebank import silent
 from graphsent.errors import DataError
 from graphsent.training import (
     RunConfig,
+    RunDirectory,
     RunSet,
     TrainingError,
     TrainingInterrupted,
@@ -186,6 +188,18 @@ def test_replacing_leaves_other_files(reviews, tmp_path):
     assert left == {"notes.txt", "fold-0", "fold-1", "runs.yaml", "results.json"}
     assert [path.name for path in (out / "fold-1").iterdir()] == ["notes.txt"]
     assert RunSet(out).open().config.training.lr == 0.5
+
+
+def test_an_interrupted_replacement_can_be_repeated(reviews, tmp_path, monkeypatch):
+    out = tmp_path / "out"
+    train_runs(reviews, out, folds=[0, 1], echo=silent)
+    with monkeypatch.context() as patch:
+        patch.setattr(RunDirectory, "clear", Mock(side_effect=KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            train_runs(reviews, out, folds=[0], overwrite=True, echo=silent)
+    results = train_runs(reviews, out, folds=[0], overwrite=True, echo=silent)
+    assert results["finished"]
+    assert {path.name for path in out.iterdir()} == {"fold-0", "runs.yaml", "results.json"}
 
 
 def test_a_failed_start_leaves_nothing(reviews, configure, tmp_path):
