@@ -308,8 +308,7 @@ def _clear(partial: Path) -> None:
 
 
 def _finish(path: Path, complete: Path) -> None:
-    is_new = not path.is_symlink() and (path.is_file() or not path.exists())
-    if is_new and not is_gzipped(path):
+    if not (os.path.lexists(path) or is_gzipped(path)):  # a file that exists keeps its permissions
         os.replace(complete, path)
         return
     with complete.open(encoding="utf-8", newline="") as file:

@@ -143,6 +143,17 @@ def test_a_process_that_is_killed_once_the_file_is_complete(tmp_path, monkeypatc
     assert not partial_path(out).exists()
 
 
+@pytest.mark.skipif(os.name == "nt", reason="permissions")
+def test_a_file_that_is_replaced_keeps_its_permissions(tmp_path):
+    out = tmp_path / "out.conllu"
+    write_parses(out, LABELLED, HEADED)
+    whole = out.read_bytes()
+    out.write_text("")
+    out.chmod(0o640)
+    write_parses(out, LABELLED, HEADED)
+    assert (out.read_bytes(), out.stat().st_mode & 0o777) == (whole, 0o640)
+
+
 def test_bad_lines_of_earlier_calls_are_counted(tmp_path):
     out = tmp_path / "out"
     with pytest.raises(KeyboardInterrupt):
