@@ -27,8 +27,11 @@ show = functools.partial(print, flush=True)  # also visible at once in files and
 
 # Facts about a run that must not change between its start and its resumption.
 _LASTING = ("corpus", "trees", "word_vectors", "encoder")
-# Training options that may change, since they do not affect the figures of an epoch.
-FREE_OPTIONS = ("device", "engine", "epochs", "logger", "num_threads", "patience")
+# Settings of words that are not options of a part of the configuration.
+_OF_WORDS = ("lower_fallback", "tokenizer")
+# Options that may change, since they do not affect the figures of an epoch. An encoder that was
+# moved is the same one.
+FREE_OPTIONS = ("device", "encoder", "engine", "epochs", "logger", "num_threads", "patience")
 
 
 def train(
@@ -213,15 +216,16 @@ def _continued(
 def changed_options(
     before: Mapping[str, Any], now: Mapping[str, Any], free: Collection[str]
 ) -> Iterator[tuple[str, Any, Any]]:
-    """The options of model and training that differ between two runs, and their values in both.
+    """The options besides those of the task that differ between two runs, and both values.
 
     Args:
         before: The facts about a run, as in ``results.json``.
         now: Those about another one.
         free: Names of options that may differ.
     """
-    for part in ("model_options", "training"):
-        known, given = (each.get(part) for each in (before, now))
+    parts = [(before.get(part), now.get(part)) for part in ("model_options", "inputs", "training")]
+    of_words = [{name: each[name] for name in _OF_WORDS if name in each} for each in (before, now)]
+    for known, given in (of_words, *parts):
         for name, value in known.items() if isinstance(known, dict) else ():
             if name not in free and isinstance(given, dict) and given.get(name, value) != value:
                 yield name, value, given[name]

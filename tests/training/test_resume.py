@@ -306,6 +306,8 @@ def test_data_that_changed_are_noticed(tmp_path):
         ("  lr: 0.05", "  lr: 5.0", r"config\.yaml: lr was 0\.05 when this run began, now 5\.0"),
         ("adagrad", "adam", "optimizer was 'adagrad' when this run began, now 'adam'"),
         ("dropout: 0.2", "dropout: 0.0", r"dropout was 0\.2 when this run began, now 0\.0"),
+        ("min_count: 1", "min_count: 2", "min_count was 1 when this run began, now 2"),
+        ("lower_fallback: true", "lower_fallback: false", "lower_fallback was True when this run"),
     ],
 )
 def test_options_that_were_edited_are_noticed(configure, tmp_path, before, now, message):
