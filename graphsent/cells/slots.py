@@ -35,7 +35,7 @@ class SlottedCell(TreeCell):
         needs_slots: Whether the graph must have these edge data.
         predecessors: What predecessors are called in errors.
         remedy: Advice for nodes with too many of them, the end of an error.
-        max_degree: The largest number of predecessors of a node, by default ``num_slots``.
+        max_degree: The largest number of predecessors of a node, ``num_slots`` or fewer.
     """
 
     slot_name: str = CHILD_INDEX
@@ -69,9 +69,9 @@ class SlottedCell(TreeCell):
             raise CellError(
                 f"{type(self).__name__} needs a graph with edge data {self.slot_name!r}"
             )
-        if schedule.degrees.max(initial=0) > self.max_degree:
-            too_many = graph.in_degrees() > self.max_degree
-            self.check_degrees(graph, too_many, f"at most {self.max_degree}")
+        most = min(self.max_degree, self.num_slots)
+        if schedule.degrees.max(initial=0) > most:
+            self.check_degrees(graph, graph.in_degrees() > most, f"at most {most}")
         try:
             slots_of(schedule, self.num_slots, slots)  # cached for the run
         except ValueError:

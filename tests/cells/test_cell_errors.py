@@ -183,6 +183,15 @@ def test_too_many_children(kind, slots):
         kind(3, 4, num_children=3)(batch, feat)
 
 
+@in_edge_order
+@pytest.mark.parametrize("slots", [True, False])
+def test_more_children_than_slots(slots):
+    cell = cells.NaryTreeLSTM(3, 4)
+    cell.max_degree = 5  # of a subclass that sets it by mistake
+    with raises("NaryTreeLSTM takes at most 2 children, got 3 at node 0"):
+        cell(bottom_up(star_shape(3)).graph(slots=slots), torch.randn(4, 3))
+
+
 @pytest.mark.parametrize("kind", [cells.LexicalizedTreeLSTM, cells.BiTreeLSTM])
 def test_trees_that_are_not_binary(kind):
     for num_children in (1, 3):
