@@ -10,6 +10,7 @@ from typing import Any
 
 from tqdm import tqdm
 
+from graphsent._numbers import rounded
 from graphsent._unpacking import format_suffix
 from graphsent.cli.own_tasks import import_from_here
 from graphsent.cli.sources import name_of, source_lines
@@ -59,10 +60,10 @@ def run(arguments: Any) -> None:
             done = f"finished batches are in {partial}: run the same command to resume"
             done = done if partial.exists() else "no batch is finished"
             raise KeyboardInterrupt(f"interrupted; {done}") from None
-    seconds = time.perf_counter() - start
+    seconds = rounded(time.perf_counter() - start, 1)
     before = f" ({outcome.before:,} of them before)" if outcome.before else ""
     lines = counted(outcome.lines, "line")
-    done = f"parsed {lines} in {seconds:.1f} s{before}; wrote {arguments.out}"
+    done = f"parsed {lines} in {seconds} s{before}; wrote {arguments.out}"
     print(done, file=sys.stderr)  # trees may go to standard output, by --out /dev/stdout
     if outcome.bad:
         raise FailedError(f"{outcome.bad:,} of {outcome.lines:,} lines have no tree")
