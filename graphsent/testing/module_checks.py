@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.nn.utils.parametrize import is_parametrized
 from torch.utils.checkpoint import checkpoint
 
-from graphsent.testing.case import Case, trainable
+from graphsent.testing.case import Case, states, trainable
 
 _PRECISIONS = ((torch.float32, 1e-4), (torch.bfloat16, 0.3))
 
@@ -125,7 +125,8 @@ def checkpointing(case: Case, engine: str) -> None:
 def every_parameter_is_used(case: Case, engine: str) -> None:
     """Each parameter that requires a gradient receives one that is not zero."""
     cell, (graph, feat, arguments) = case.cell(), _inputs(case)
-    cell(graph, feat.requires_grad_(), engine=engine, **arguments).square().sum().backward()
+    parts = states(cell, graph, feat.requires_grad_(), engine=engine, **arguments)
+    torch.stack([part.square().sum() for part in parts]).sum().backward()
     for name, parameter in trainable(cell).items():
         used = parameter.grad is not None and bool(parameter.grad.ne(0).any())
         case.expect(used, f"{name} has no gradient: is it used?")

@@ -93,7 +93,9 @@ class CutsTheGradient(Sum):
         return super().combine((children[0].detach(),), x)
 
 
-class ThreeParts(Sum):
+class ThreeParts(HasNoUse):
+    """Its V is only in a part of the state on which h does not depend."""
+
     state_names = ("h", "c", "m")
 
     def start(self, x):
@@ -101,7 +103,7 @@ class ThreeParts(Sum):
 
     def combine(self, children, x):
         h, c, m = (part.sum(1) for part in children)
-        return torch.tanh(x + self.U(h)), x + c, 2 * m
+        return torch.tanh(x + self.U(h)), x + c, self.V(m)
 
 
 class SeesTheOrderInItsMemory(Sum):
