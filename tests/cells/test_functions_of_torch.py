@@ -487,7 +487,7 @@ ALL_DIMENSIONS = "it reduces over all dimensions, "
         (lambda cell, h: h * h.amax((1, 2), True), "it reduces over several dimensions at once"),
         (
             lambda cell, h: torch.cat([h] * 4, -1).prod(-1, True) * h,
-            "it reduces over a dimension of size 44",
+            "it reduces over a dimension of size 44: up to 32 can be traced",
         ),
         (
             lambda cell, h: h * h.var(1, unbiased=False, keepdim=True),

@@ -279,8 +279,9 @@ def _parts(a: Symbol, dim: int) -> Sequence[Any]:
     """The parts of a tensor along a dimension, which must be few."""
     if is_a(a.shape[dim], Size):
         raise Untraceable("it mixes the nodes of a level")
-    if a.codes.shape[dim] > LONGEST_CHAIN:
-        raise Untraceable(f"it reduces over a dimension of size {a.codes.shape[dim]}")
+    if (size := a.codes.shape[dim]) > LONGEST_CHAIN:
+        reason = f"it reduces over a dimension of size {size}: up to {LONGEST_CHAIN} can be traced"
+        raise Untraceable(reason)
     return a.unbind(dim)
 
 
