@@ -20,7 +20,14 @@ from graphsent.models.base.storage import CARD_FILE, MODEL_FILES, check_own_file
 from graphsent.training.config import RunConfig
 from graphsent.training.errors import TrainingError, TrainingFailed
 
-__all__ = ["SEVERAL", "RunDirectory", "changed_files", "held_directory", "load_model"]
+__all__ = [
+    "SEVERAL",
+    "RunDirectory",
+    "changed_files",
+    "contents",
+    "held_directory",
+    "load_model",
+]
 
 SEVERAL = "runs.yaml"  # in the directory of several runs, see graphsent.training.run_set
 _FIGURES = "metrics.csv"
@@ -331,6 +338,13 @@ def changed_files(before: Any, now: Any) -> list[str]:
     """The files whose SHA-256 differs between two descriptions of data, as in ``results.json``."""
     known = _digests(before)
     return [file for file, digest in _digests(now).items() if known.get(file, digest) != digest]
+
+
+def contents(described: Any) -> Any:
+    """A description of data, as in ``results.json``, wherever its files are."""
+    if isinstance(described, Mapping):
+        return {key: contents(value) for key, value in described.items() if key != "path"}
+    return [*map(contents, described)] if isinstance(described, list) else described
 
 
 def _digests(described: Any) -> dict[str, str]:

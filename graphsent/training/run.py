@@ -14,7 +14,7 @@ from graphsent.models import load_pretrained, model_class
 from graphsent.training.card import model_card
 from graphsent.training.config import RunConfig
 from graphsent.training.devices import cpu_by_default, process_rank
-from graphsent.training.directory import RunDirectory
+from graphsent.training.directory import RunDirectory, contents
 from graphsent.training.errors import TrainingError
 from graphsent.training.evaluation import evaluate
 from graphsent.training.setting import Setting, prepare, unheard
@@ -199,7 +199,7 @@ def _continued(
 
     def check(facts: Mapping[str, Any]) -> None:
         for fact in _LASTING:
-            if before and before.get(fact) != facts.get(fact):
+            if before and contents(before.get(fact)) != contents(facts.get(fact)):
                 name = fact.replace("_", " ")
                 raise TrainingError(
                     f"{run.path}: the {name} changed since this run began: start a new one"

@@ -300,6 +300,16 @@ def test_data_that_changed_are_noticed(tmp_path):
         resume(tmp_path / "run", epochs=2, echo=silent)
 
 
+def test_data_that_were_moved_are_the_same(tmp_path):
+    data, run = write_treebank(tmp_path / "data"), tmp_path / "run"
+    train(tiny_config(data, epochs=1), run, echo=silent)
+    data.rename(tmp_path / "moved")
+    config = run / "config.yaml"
+    config.write_text(config.read_text().replace(str(data), str(tmp_path / "moved")))
+    splits = resume(run, epochs=2, echo=silent)["corpus"]["splits"]
+    assert splits["train"]["path"] == str(tmp_path / "moved" / "sentiment" / "train.txt")
+
+
 @pytest.mark.parametrize(
     ("before", "now", "message"),
     [
