@@ -89,4 +89,6 @@ def _dependency_tree(sentence: dict[str, Any]) -> DependencyTree:
 
 
 def _text_of(tokens: list[dict[str, Any]], text: str) -> str:
-    return text[tokens[0]["characterOffsetBegin"] : tokens[-1]["characterOffsetEnd"]]
+    """The part of a text that tokens cover; their offsets count UTF-16 units, as Java does."""
+    begin, end = tokens[0]["characterOffsetBegin"], tokens[-1]["characterOffsetEnd"]
+    return text.encode("utf-16-le")[2 * begin : 2 * end].decode("utf-16-le")

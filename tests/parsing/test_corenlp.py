@@ -21,13 +21,15 @@ def answer(text: str, properties: dict) -> dict:
     """The JSON of a server that splits at spaces and, unless told otherwise, after full stops.
 
     CoreNLP has no-break spaces in tokens such as 8 1/2; here, they take the place of tildes.
+    Offsets count UTF-16 units, as in Java.
     """
     words, begin = [], 0
     for number, word in enumerate(text.split(), start=1):
         begin = text.index(word, begin)
         escaped = word.replace("(", "-LRB-").replace(")", "-RRB-").replace("~", "\u00a0")
         token = {"index": number, "word": escaped}
-        token |= {"characterOffsetBegin": begin, "characterOffsetEnd": begin + len(word)}
+        offset, size = (len(part.encode("utf-16-le")) // 2 for part in (text[:begin], word))
+        token |= {"characterOffsetBegin": offset, "characterOffsetEnd": offset + size}
         words.append(token | {"pos": "X", "lemma": word.lower()})
         begin += len(word)
     ends = [number for number, word in enumerate(words, start=1) if word["word"] == "."]
@@ -108,6 +110,8 @@ def test_dependency_trees(server):
 def test_sentences_of_a_text(server):
     parser = load_parser(name_of(server))
     assert parser.split(["a film . it is good ."]) == [["a film .", "it is good ."]]
+    beyond = "\N{GRINNING FACE} ."  # the basic multilingual plane
+    assert parser.split([f"a {beyond} it is {beyond}"]) == [[f"a {beyond}", f"it is {beyond}"]]
 
 
 def test_a_sentence_that_the_server_rejects(server):
