@@ -123,7 +123,7 @@ def load_encoder(directory: str | os.PathLike[str], pooling: str = "mean") -> En
     digest = encoder_sha256(directory)
     transformers = _transformers()
     try:
-        with _quiet():
+        with _quiet(), torch.device("cpu"):  # whatever torch's default device is
             tokenizer = transformers.AutoTokenizer.from_pretrained(
                 directory, local_files_only=True, trust_remote_code=False
             )

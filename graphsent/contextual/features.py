@@ -46,7 +46,7 @@ class Features:
                 found[sentence] = rows
         found.update(self._computed(missing))
         parts = [found[sentence][begin:end] for sentence, begin, end in spans]
-        return torch.cat(parts) if parts else torch.zeros(0, self._encoder.dim)
+        return torch.cat(parts) if parts else torch.zeros(0, self._encoder.dim, device="cpu")
 
     def keep(
         self,

@@ -72,7 +72,7 @@ class FeatureStore:
         path = self.directory / f"{hashlib.sha256(b''.join(keys)).hexdigest()}.safetensors"
         tensors = {
             "keys": torch.frombuffer(bytearray(b"".join(keys)), dtype=torch.uint8).view(-1, 32),
-            "ends": torch.tensor([len(words) for words in sentences]).cumsum(0),
+            "ends": torch.tensor([len(words) for words in sentences], device="cpu").cumsum(0),
             "rows": rows.contiguous(),
         }
         with atomic_path(path) as temporary:

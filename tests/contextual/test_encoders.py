@@ -68,6 +68,15 @@ def test_features_are_the_means_of_a_words_pieces(bert):
     torch.testing.assert_close(first[1], hidden[2])
 
 
+def test_an_encoder_is_loaded_on_the_cpu(bert):
+    torch.set_default_device("meta")
+    try:
+        encoder = load_encoder(bert)
+    finally:
+        torch.set_default_device(None)
+    torch.testing.assert_close(encode(encoder, "the film"), encode(load_encoder(bert), "the film"))
+
+
 def test_half_of_a_surrogate_pair_is_an_unknown_character(bert):
     encoder = load_encoder(bert)
     half, replacement = encode(encoder, "film \ud83d"), encode(encoder, "film \ufffd")

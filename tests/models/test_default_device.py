@@ -8,8 +8,10 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 import torch
+from toy_encoder import toy_encoder
 from toy_sentences import EMBEDDING_DIM, NUM_CLASSES, VOCABULARY, pairs, sentences, small
 
+from graphsent.contextual import Features, FeatureStore, WordSpan
 from graphsent.layers import GRU, LSTM, NarrowConv1d, WideConv1d
 from graphsent.models import MODELS, Model, ParseReranker, load_pretrained, model_class
 from graphsent.trees import Candidate, ParseList
@@ -74,6 +76,17 @@ def test_models_are_loaded_on_the_cpu(tmp_path):
     with another_default_device():
         found = load_pretrained(tmp_path / "model")
     np.testing.assert_array_equal(figures_of(found, data), figures_of(model, data))
+
+
+def test_features_of_a_frozen_encoder_do_not_depend_on_it(tmp_path):
+    spans = [WordSpan(("a", "film"), 0, 2), WordSpan(("good",), 0, 1)]
+    features = Features(toy_encoder())
+    expected = features.of(spans)
+    with another_default_device():
+        features.keep([span.sentence for span in spans], FeatureStore(tmp_path, 3))
+        found, none = features.of(spans), features.of([])
+    assert torch.equal(found, expected)
+    assert none.is_cpu
 
 
 @pytest.mark.parametrize("name", ["apdcnn", "nbow", "arnn", "treenet"])
