@@ -128,18 +128,23 @@ def load_encoder(directory: str | os.PathLike[str], pooling: str = "mean") -> En
                 directory, local_files_only=True, trust_remote_code=False
             )
             model, found = transformers.AutoModel.from_pretrained(
-                directory, local_files_only=True, trust_remote_code=False, output_loading_info=True
+                directory,
+                local_files_only=True,
+                trust_remote_code=False,
+                ignore_mismatched_sizes=True,  # they are in found
+                output_loading_info=True,
             )
     except Exception as error:  # the library lets exceptions of any type through
         raise ModelError(f"{directory}: cannot read the encoder: {message_of(error)}") from error
     if model.config.is_encoder_decoder or not hasattr(model.config, "hidden_size"):
         kind = model.config.model_type
         raise ModelError(f"{directory}: expected a text encoder such as BERT, got {kind}")
-    lacking = sorted(name for name in found["missing_keys"] if "pooler" not in name)
+    unread = {*found["missing_keys"], *(name for name, *_ in found["mismatched_keys"])}
+    lacking = sorted(name for name in unread if "pooler" not in name)
     if lacking:  # the library draws random numbers in their place
         raise ModelError(
-            f"{directory}: the encoder's weights do not fit its {_CONFIG}: {lacking[0]} and "
-            f"{len(lacking) - 1} others of a {type(model).__name__} are missing"
+            f"{directory}: the encoder's weights do not fit its {_CONFIG}: parameters of a "
+            f"{type(model).__name__} are missing or of another shape, such as {lacking[0]}"
         )
     if not tokenizer.is_fast:
         raise ModelError(f"{directory}: expected a fast tokenizer (with tokenizer.json)")

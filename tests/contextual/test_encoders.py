@@ -152,12 +152,16 @@ def test_pieces_of_bytes(roberta):
     assert of_words[3]
 
 
+def change_config(directory: Path, **values: object) -> None:
+    config = json.loads((directory / "config.json").read_text())
+    (directory / "config.json").write_text(json.dumps({**config, **values}))
+
+
 def test_checksum_covers_what_defines_an_encoder(bert, tmp_path):
     copied = shutil.copytree(bert, tmp_path / "copied")
     (copied / "README.md").write_text("any")
     assert encoder_sha256(copied) == encoder_sha256(bert) == load_encoder(copied).sha256
-    config = json.loads((copied / "config.json").read_text())
-    (copied / "config.json").write_text(json.dumps({**config, "layer_norm_eps": 1e-6}))
+    change_config(copied, layer_norm_eps=1e-6)
     assert encoder_sha256(copied) != encoder_sha256(bert)
 
 
@@ -193,7 +197,11 @@ def rename_weights(directory: Path, prefix: str) -> None:
         ),
         (
             lambda path: rename_weights(path, "_orig_mod."),
-            r"do not fit its config.json: embeddings.* others of a BertModel are missing",
+            r"do not fit its config.json: parameters of a BertModel are missing .*embeddings",
+        ),
+        (
+            lambda path: change_config(path, vocab_size=7),
+            r"do not fit its config.json: .* such as embeddings.word_embeddings.weight$",
         ),
         (
             lambda path: (path / "config.json").write_text('{"model_type": "unheard-of"}'),
@@ -247,10 +255,8 @@ def test_a_config_with_another_size_than_that_of_the_features_is_refused(bert, t
 
 def test_code_in_a_directory_is_not_run(bert, tmp_path):
     directory = shutil.copytree(bert, tmp_path / "bert")
-    config = json.loads((directory / "config.json").read_text())
-    config["model_type"] = "strange"
-    config["auto_map"] = {"AutoConfig": "code.Config", "AutoModel": "code.Model"}
-    (directory / "config.json").write_text(json.dumps(config))
+    code = {"AutoConfig": "code.Config", "AutoModel": "code.Model"}
+    change_config(directory, model_type="strange", auto_map=code)
     (directory / "code.py").write_text("raise SystemExit(3)")
     with pytest.raises(ModelError, match="cannot read the encoder"):
         load_encoder(directory)
