@@ -191,6 +191,7 @@ def test_models_in_other_precisions(run_config, tmp_path, finetune_encoder, with
         for each in (model, load_pretrained(tmp_path / "other")):
             found = each.predict([tree])[0].probabilities
             np.testing.assert_allclose(found, expected, atol=tolerance)
+            assert {parameter.dtype for parameter in each.parameters()} == {dtype}
 
 
 def test_word_vectors_beside_an_encoder_from_the_command_line(bert, toy_data, tmp_path):
