@@ -85,6 +85,7 @@ def test_half_of_a_surrogate_pair_is_an_unknown_character(bert):
 
 def test_features_do_not_depend_on_the_batch(bert):
     encoder = load_encoder(bert)
+    assert encode(encoder).shape == (0, 8)
     together = encode(encoder, "the film", "do not stop the dull film , is it good ?", "good")
     torch.testing.assert_close(together[:2], encode(encoder, "the film"))
     torch.testing.assert_close(together[-1:], encode(encoder, "good"))

@@ -52,6 +52,7 @@ def test_a_piece_may_have_the_space_before_its_word():
         return [[7, 8]], [[(0, 1), (1, 6)]]
 
     assert places(read(whole("a film"), divide=divide)) == [[(0, 0)], [(0, 1)]]
+    assert places(read(WordSpan(("\N{NO-BREAK SPACE}",), 0, 1))) == [[]]
 
 
 def test_a_word_that_has_no_pieces_has_zeros():
@@ -78,6 +79,8 @@ def test_padding_and_the_mean():
     assert pieces.ids[1, 3:].tolist() == [0, 0]
     hidden = torch.arange(10.0).view(2, 5, 1)
     assert pieces.pooled(hidden).flatten().tolist() == [1.5, 3.0, 6.0]
+    assert pieces.pooled(hidden.bfloat16()).dtype == torch.float32
+    assert all(part.is_meta for part in pieces.to("meta"))
 
 
 def test_equal_sentences_are_read_once_and_phrases_are_sliced():
@@ -93,6 +96,7 @@ def test_long_sentences_are_read_in_chunks(longest):
     assert pieces.mask.sum(1).max() <= longest
     numbers = [pieces.ids[part, place] for ((part, place),) in places(pieces)]
     assert numbers == [Tokenizer.number(2 * letter) for letter in "abcde"]
+    assert len(read(whole("aa bb"), longest=4).ids) == 1
 
 
 def test_a_word_that_is_too_long_is_truncated():
