@@ -101,8 +101,6 @@ class APDCNNEncoder(TreeEncoder):
             (num_units, num_features).
         """
         guides = self._guides(batch, rows, words, engine)
-        if not len(batch.nodes):
-            return rows.new_zeros(0, self.num_features)
         parts = [stack(rows, batch.ranges, guides, words) for stack in self.stacks]
         return torch.cat(parts if guides is None else [*parts, guides], 1)
 
