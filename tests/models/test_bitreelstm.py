@@ -90,11 +90,34 @@ def test_states_of_one_direction_are_those_of_that_cell_in_both():
         ({"directions": "up"}, 563_250 + 180_300 + 150 * 128 + 128 + 645),
         ({"directions": "up", "lexicalized": False}, 563_250 + 150 * 128 + 128 + 645),
         ({"directions": "down"}, 473_100 + 180_300 + 300 * 128 + 128 + 645),
+        ({"directions": "down", "lexicalized": False}, 473_100 + 300 * 128 + 128 + 645),
     ],
     ids=str,
 )
 def test_parameter_counts(way, expected):
     assert count(BiTreeLSTMClassifier(WORDS, 5, **way)) == expected
+
+
+@pytest.mark.parametrize(
+    ("directions", "option"),
+    [
+        ("both", {"leaf_peephole": True}),
+        ("both", {"td_share_input": False}),
+        ("both", {"td_root": "bu_root"}),
+        ("up", {"leaf_peephole": True}),
+        ("down", {"td_share_input": False}),
+    ],
+)
+def test_options_of_the_cells(directions, option):
+    trees = sentences("constituency", 2)
+
+    def encoded(**options):
+        torch.manual_seed(0)
+        model = BiTreeLSTMClassifier(VOCABULARY, 3, *SIZES, directions=directions, **options)
+        model.engine = "dgl"  # without compiling code for each
+        return model.encode(trees)
+
+    assert not np.allclose(encoded(), encoded(**option))
 
 
 def test_dropout_is_on_word_vectors_alone_by_default():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -130,9 +131,13 @@ def runs_over_graphs(row: Row) -> bool:
 
 
 @every_model
-def test_engines_agree(row):
-    model = build(row).double().eval()
-    batch = model.collate(examples(row, 6))
+def test_engines_agree(row, monkeypatch):
+    model, data = build(row).double().eval(), examples(row, 6)
+    batch = model.collate(data)
+    chosen = []  # of each cell
+    monkeypatch.setattr(
+        "graphsent.cells.base.resolve_engine", lambda engine: chosen.append(engine) or engine
+    )
     if not runs_over_graphs(row):
         model.engine = "auto"
         with pytest.raises(ModelError, match=f"{row.cls.name} has no cells that run over graphs"):
@@ -147,6 +152,10 @@ def test_engines_agree(row):
         model.loss(outputs, batch).backward()
         gradients = [part.grad for part in model.parameters() if part.grad is not None]
         results.append([outputs.detach(), *gradients])
+        with suppress(AttributeError, ModelError):  # of models without edge weights
+            model.edge_weights(data)
+        assert set(chosen) == {engine}
+        chosen.clear()
     torch.testing.assert_close(*results, rtol=1e-10, atol=1e-10)
 
 
