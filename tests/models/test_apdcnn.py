@@ -269,6 +269,7 @@ def test_models_of_one_branch_have_no_attention():
     [
         ({}, 210_100 + 50_100 + 220_400 + 1_005),
         ({"branches": "tree"}, 220_400 + 505),
+        ({"branches": "tree", "widths": ()}, 220_400 + 505),
         ({"branches": "convolution"}, 210_100 + 50_100 + 2_005),
         ({"widths": ((7, 5), (3,))}, 260_200 + 90_100 + 220_400 + 1_505),
         ({"readout": "kmax", "k_top": 3}, 260_200 + 220_400 + 2_005),

@@ -264,6 +264,7 @@ def test_equal_phrases_are_those_of_the_first_sentence():
         (DCNN, {"widths": (3, 2), "maps": (2,)}, "one width and one number of maps per layer"),
         (DCNN, {"widths": (), "maps": ()}, "one width and one number of maps per layer"),
         (DCNN, {"widths": (3, 0), "maps": (2, 2)}, "widths: expected"),
+        (DCNN, {"widths": (3, 2), "maps": (2, 0)}, "maps: expected"),
         (DCNN, {"k_top": 0}, "k_top: expected"),
         (MaxTDNN, {"width": 0}, "width: expected"),
         (KimCNN, {"variant": "frozen"}, "unknown variant 'frozen': expected one of nonstatic"),

@@ -76,3 +76,8 @@ def test_a_loaded_model_is_the_saved_one(tmp_path):
 def test_dependency_trees_are_rejected():
     with pytest.raises(ModelError, match="got a dependency tree"):
         build().predict([DependencyTree(["a"], [-1])])
+
+
+def test_no_edge_weights():
+    with pytest.raises(ModelError, match="this model has no edge weights"):
+        build().edge_weights([Tree.from_string("(1 (2 a) (3 film))")])
