@@ -140,7 +140,7 @@ class SequenceEncoder(nn.Module):
         begin, end = ranges.unbind(1)
         lengths = (end - begin).cpu()
         steps = torch.arange(int(lengths.max()), device=ranges.device)
-        rows = (begin[:, None] + steps).clamp(max=len(feat) - 1)  # (num_sequences, longest)
+        rows = begin[:, None] + steps  # (num_sequences, longest)
         # Packing row numbers instead of rows leaves no padded copy of the inputs.
         packed = pack_padded_sequence(rows, lengths, batch_first=True, enforce_sorted=False)
         _, state = self.cell(packed._replace(data=feat[packed.data]))
@@ -150,7 +150,7 @@ class SequenceEncoder(nn.Module):
 
 def _check_rows(name: str, rows: Tensor, num_rows: int) -> None:
     """Raises a LayerError unless all rows exist; compiled code does not check them."""
-    if not rows.is_cpu or not rows.numel():
+    if not rows.is_cpu:
         return
     low, high = map(int, torch.aminmax(rows))
     if low < 0 or high >= num_rows:

@@ -40,11 +40,13 @@ def ranges_of_rows(draw, num_rows=9):
     return torch.tensor(draw(st.lists(pairs, min_size=1, max_size=6)))
 
 
+@pytest.mark.parametrize("engine", ["auto", "torch"])
 @pytest.mark.parametrize(("cell", "bidirectional"), KINDS)
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(ranges=ranges_of_rows())
-def test_every_range_is_read_alone(cell, bidirectional, ranges):
+def test_every_range_is_read_alone(cell, bidirectional, engine, ranges):
     encoder = SequenceEncoder(3, 4, cell=cell, bidirectional=bidirectional).double()
+    encoder.cell.engine = engine
     feat = torch.randn(9, 3, dtype=torch.float64)
     result = encoder(feat, ranges)
     expected = [step_by_step(encoder, feat[begin:end]) for begin, end in ranges.tolist()]
@@ -162,6 +164,7 @@ def test_transforms_of_torch_func_are_refused():
         (torch.ones(7, 3), torch.ones(2).long(), None, r"ranges of shape \(num_sequences, 2\)"),
         (torch.ones(7, 3), torch.ones(2, 2).long(), torch.ones(7), r"index of .* and int64, got"),
         (torch.ones(7, 3), torch.ones(2, 2).long(), torch.arange(7).int(), "index of .* int64"),
+        (torch.ones(7, 3), torch.ones(2, 2).long(), torch.tensor(3), r"index of .*, got \(\)"),
     ],
 )
 def test_other_shapes_and_dtypes(feat, ranges, index, problem):
