@@ -44,8 +44,6 @@ class FeatureStore:
 
     def refresh(self) -> None:
         """Picks up files that other processes have written since."""
-        if not self.directory.is_dir():
-            return
         for path in sorted(self.directory.glob("[0-9a-f]*.safetensors")):
             if path.name not in self._rows:
                 self._open(path)
