@@ -89,7 +89,7 @@ def _missing(sentences: Iterable[Words], store: FeatureStore) -> Iterator[list[W
     for words in chain(sentences, (None,)):
         if words is not None and store.get(words) is None:
             part[words] = None
-        if len(part) == _SENTENCES_A_FILE or (words is None and part):
+        if words is None or len(part) == _SENTENCES_A_FILE:
             store.refresh()
             missing = [each for each in part if store.get(each) is None]
             if missing:

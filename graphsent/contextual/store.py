@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-import numpy as np
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file
@@ -93,7 +92,7 @@ class FeatureStore:
                 path.unlink()
             return
         self._rows[path.name] = rows
-        for number, key in enumerate(np.ascontiguousarray(keys.numpy())):
+        for number, key in enumerate(keys.numpy()):
             self._places[key.tobytes()] = (path.name, begins[number], begins[number + 1])
 
 

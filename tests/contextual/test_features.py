@@ -11,7 +11,7 @@ import pytest
 import torch
 from toy_encoder import toy_encoder
 
-from graphsent.contextual import Features, FeatureStore, WordSpan, features, store
+from graphsent.contextual import Encoder, Features, FeatureStore, WordSpan, features, store
 
 SENTENCES = [("a", "film"), ("the", "the", "dog", "barks"), ("a",), ("a", "film")]
 
@@ -34,6 +34,18 @@ def test_features_are_those_of_each_sentence_by_itself():
     torch.testing.assert_close(stretch, expected(encoder, SENTENCES[1:2])[1:3])
     assert Features(encoder).of([]).shape == (0, 3)
     assert Features(encoder).of([WordSpan((), 0, 0)]).shape == (0, 3)
+
+
+def test_sentences_of_similar_length_are_read_at_once(monkeypatch):
+    monkeypatch.setattr(features, "_WORDS_AT_ONCE", 12)
+    encoder, read = toy_encoder(), []
+    monkeypatch.setattr(
+        encoder,
+        "read",
+        lambda spans: read.append([s.end for s in spans]) or Encoder.read(encoder, spans),
+    )
+    Features(encoder).of(spans([(str(n),) * size for n, size in enumerate([5, 1, 13, 2, 5, 1, 6])]))
+    assert read == [[1, 1, 2], [5, 5], [6], [13]]
 
 
 def test_cached_features_are_computed_once(tmp_path, monkeypatch):
