@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from toy_encoder import toy_encoder
+from toy_encoder import Tokenizer, toy_encoder
 
 from graphsent.contextual import Encoder, Features, FeatureStore, WordSpan, features, store
 
@@ -34,6 +34,14 @@ def test_features_are_those_of_each_sentence_by_itself():
     torch.testing.assert_close(stretch, expected(encoder, SENTENCES[1:2])[1:3])
     assert Features(encoder).of([]).shape == (0, 3)
     assert Features(encoder).of([WordSpan((), 0, 0)]).shape == (0, 3)
+
+
+def test_a_tokenizer_without_a_piece_for_padding():
+    """Such as that of GPT-2; what pads a sentence does not matter."""
+    encoder, tokenizer = toy_encoder(), Tokenizer()
+    tokenizer.pad_token_id = None
+    without = Encoder(Path("toy"), "0" * 64, "mean", encoder.model, tokenizer)
+    torch.testing.assert_close(Features(without).of(spans()), Features(encoder).of(spans()))
 
 
 def test_sentences_of_similar_length_are_read_at_once(monkeypatch):

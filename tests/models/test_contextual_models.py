@@ -149,6 +149,15 @@ def test_dropout_is_on_features_too():
     assert (still != 0).all()
 
 
+def test_nothing_is_dropped_in_a_tuned_encoder_at_inference():
+    model = contextual("nbow", tuned=True)
+    network = model.embedding.contextual.network
+    network.pieces = torch.nn.Sequential(network.pieces, torch.nn.Dropout(0.5))
+    sentence = [Sentence(["good", "film"])]
+    expected = model.encode(sentence)
+    assert (model.train().encode(sentence) == expected).all()
+
+
 @pytest.mark.parametrize("name", ["kimcnn", "sequence"])
 def test_phrases_have_the_features_of_their_sentence(name):
     model = contextual(name)
