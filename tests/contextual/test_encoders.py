@@ -77,6 +77,14 @@ def test_an_encoder_is_loaded_on_the_cpu(bert):
     torch.testing.assert_close(encode(encoder, "the film"), encode(load_encoder(bert), "the film"))
 
 
+def test_the_directory_of_an_encoder_is_absolute(bert, monkeypatch):
+    """As it is saved with models, which may be used in another directory."""
+    monkeypatch.chdir(bert.parent)
+    monkeypatch.setenv("HOME", str(bert.parent))
+    for given in (bert.name, f"~/{bert.name}"):
+        assert load_encoder(given).directory == bert.resolve()
+
+
 def test_half_of_a_surrogate_pair_is_an_unknown_character(bert):
     encoder = load_encoder(bert)
     half, replacement = encode(encoder, "film \ud83d"), encode(encoder, "film \ufffd")
