@@ -262,6 +262,29 @@ def test_a_config_with_another_size_than_that_of_the_features_is_refused(bert, t
         load_encoder(directory)
 
 
+def test_an_encoder_with_a_decoder_is_refused(bert, tmp_path):
+    from transformers import T5Config, T5Model
+
+    directory = shutil.copytree(bert, tmp_path / "encoder")
+    config = T5Config(vocab_size=100, d_model=8, d_kv=4, d_ff=16, num_layers=1, num_heads=2)
+    T5Model(config).save_pretrained(directory)
+    with pytest.raises(ModelError, match="expected a text encoder such as BERT, got t5"):
+        load_encoder(directory)
+
+
+def test_weights_of_half_precision_without_those_of_the_pooler(bert, tmp_path):
+    """The pooler is for whole sentences, and is not used."""
+    directory = shutil.copytree(bert, tmp_path / "bert")
+    path = directory / "model.safetensors"
+    kept = {name: each.half() for name, each in load_file(path).items() if "pooler" not in name}
+    save_file(kept, path, {"format": "pt"})
+    change_config(directory, dtype="float16")
+    encoder = load_encoder(directory)
+    assert encoder.model.dtype == torch.float32
+    found, expected = (encode(each, "the film") for each in (encoder, load_encoder(bert)))
+    torch.testing.assert_close(found, expected, rtol=0, atol=0.01)
+
+
 def test_code_in_a_directory_is_not_run(bert, tmp_path):
     directory = shutil.copytree(bert, tmp_path / "bert")
     code = {"AutoConfig": "code.Config", "AutoModel": "code.Model"}
