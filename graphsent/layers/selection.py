@@ -54,7 +54,7 @@ def by_threshold(values: Tensor, k: Tensor, width: int) -> Tensor:
     wide = values.to(torch.promote_types(values.dtype, torch.float32))  # numpy has no bfloat16
     array, wanted = wide.numpy(), k.numpy()[:, None, None]
     rising = np.sort(array, axis=2)
-    place = np.broadcast_to(num_steps - np.maximum(wanted, 1), (*array.shape[:2], 1))
+    place = num_steps - np.maximum(wanted, 1)
     kept = (array >= np.take_along_axis(rising, place, 2)) & (wanted > 0)
     flat = np.flatnonzero(kept)
     not_numbers = np.isnan(rising[:, :, -1])
