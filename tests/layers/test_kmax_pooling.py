@@ -124,6 +124,8 @@ def test_wrong_options_are_rejected():
             KMaxPooling(k)
     with pytest.raises(LayerError, match="expected k_top of at least 1, got 0"):
         DynamicKMaxPooling(0, 1, 2)
+    with pytest.raises(LayerError, match="expected layer of at least 1, got 0"):
+        DynamicKMaxPooling(4, 0, 2)
     with pytest.raises(LayerError, match="expected layer of at most num_layers = 2, got 3"):
         DynamicKMaxPooling(4, 3, 2)
 
