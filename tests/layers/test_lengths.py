@@ -3,8 +3,13 @@
 import pytest
 import torch
 
-from graphsent.layers import lengths, time_mask, zero_beyond
+from graphsent.layers import LayerError, SumPooling, lengths, time_mask, zero_beyond
 from graphsent.layers.lengths import lowest_beyond
+
+
+def test_lengths_in_a_list_are_refused():
+    with pytest.raises(LayerError, match="expected lengths to be a tensor, got list"):
+        SumPooling()(torch.zeros(1, 2, 3), [3])
 
 
 def test_time_mask():
