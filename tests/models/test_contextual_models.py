@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import pickle
 
 import pytest
@@ -158,6 +159,54 @@ def test_nothing_is_dropped_in_a_tuned_encoder_at_inference():
     assert (model.train().encode(sentence) == expected).all()
 
 
+@pytest.mark.parametrize("tuned", [False, True])
+def test_an_encoder_is_in_training_if_it_is_tuned_and_the_model_is(tuned):
+    encoder = toy_encoder(FEATURE)
+    for training in (True, False):
+        model = plain("nbow", FEATURE).train(training)
+        encoder.model.train(not training)
+        model.set_inputs(Inputs(0, contextual=Contextual.of(encoder, tuned=tuned)), encoder)
+        assert encoder.model.training == (tuned and training)
+        assert model.embedding.training == training
+
+
+@pytest.mark.parametrize("tuned", [False, True])
+def test_features_of_a_frozen_encoder_are_kept(tuned, tmp_path, monkeypatch):
+    monkeypatch.setenv("GRAPHSENT_CACHE", str(tmp_path))
+    model, given, reports = contextual("nbow", tuned=tuned), examples("nbow"), []
+    expected = model.encode(given)
+    model.keep_features(given, reports.append)
+    network = model.embedding.contextual.encoder.model
+    calls = network.calls
+    assert (model.encode(given) == expected).all()
+    assert network.calls == calls
+    assert reports == ([] if tuned else [len({tuple(tree.words) for tree in given})])
+
+
+def test_a_model_of_another_precision_than_that_of_its_features():
+    model, given = contextual("nbow", word_dim=0, projected=True), examples("nbow")
+    expected = model.predict(given)[0].probabilities
+    twin = plain("nbow", READ).double()
+    twin.set_inputs(model.inputs, toy_encoder(FEATURE))
+    twin.load_state_dict(model.state_dict())
+    for each in (model.double(), twin):
+        assert each.predict(given)[0].probabilities == pytest.approx(expected, abs=1e-6)
+
+
+def test_the_table_beside_an_encoder_has_the_options_of_the_model():
+    model = contextual("nbow", projected=True, embedding_dropout=0.5, sparse_embedding=True)
+    table, weight = model.embedding.table, model.embedding.projection.weight
+    assert (table.dropout.p, table.sparse) == (0.5, True)
+    default, glorot = (WORD + FEATURE) ** -0.5, (6 / (WORD + FEATURE + READ)) ** 0.5
+    assert default < weight.abs().max() <= glorot
+
+
+def test_inputs_as_json_values():
+    for described in (None, Contextual("toy", "0" * 64, FEATURE, "first", True)):
+        inputs = Inputs(WORD, True, described)
+        assert Inputs.from_dict(json.loads(json.dumps(inputs.to_dict()))) == inputs
+
+
 @pytest.mark.parametrize("name", ["kimcnn", "sequence"])
 def test_phrases_have_the_features_of_their_sentence(name):
     model = contextual(name)
@@ -210,6 +259,8 @@ def test_incompatible_options():
         plain("nbow", READ).set_inputs(Inputs(WORD, contextual=described))
     with pytest.raises(ModelError, match="word_dim: expected at least 1, got 0"):
         Inputs(0)
+    with pytest.raises(ModelError, match="word_dim: expected at least 1, got -1"):
+        Inputs(-1, contextual=described)
     for variant in ("static", "multichannel"):
         with pytest.raises(ModelError, match=f"variant='{variant}' needs a table of word vectors"):
             contextual("kimcnn", word_dim=0, variant=variant)

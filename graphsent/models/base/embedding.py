@@ -84,8 +84,8 @@ class EmbedsWords(nn.Module):
     def set_inputs(self, inputs: Inputs, encoder: Encoder | None = None) -> None:
         """Replaces the table of word vectors by other inputs, with a new word table.
 
-        The size that the model reads, its argument ``embedding_dim``, does not change. The inputs
-        are saved with the model.
+        The size that the model reads, its argument ``embedding_dim``, does not change, nor do
+        device, precision and mode. The inputs are saved with the model.
 
         Args:
             inputs: The word inputs.
@@ -97,7 +97,8 @@ class EmbedsWords(nn.Module):
         """
         if isinstance(self.embedding, WordInputs):
             raise ModelError(f"this {self.name} has its inputs already: {self.inputs}")
-        self.embedding = WordInputs(inputs, self.embedding)
+        table = self.embedding
+        self.embedding = WordInputs(inputs, table).to(table.weight).train(table.training)
         if encoder is not None:
             self.attach_encoder(encoder)
 
