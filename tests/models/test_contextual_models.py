@@ -191,6 +191,10 @@ def test_a_model_of_another_precision_than_that_of_its_features():
     twin.load_state_dict(model.state_dict())
     for each in (model.double(), twin):
         assert each.predict(given)[0].probabilities == pytest.approx(expected, abs=1e-6)
+    tuned = plain("nbow", READ).double()
+    described = Contextual.of(toy_encoder(FEATURE), tuned=True)
+    tuned.set_inputs(Inputs(WORD, True, described), toy_encoder(FEATURE))
+    assert {parameter.dtype for parameter in tuned.parameters()} == {torch.float64}
 
 
 def test_the_table_beside_an_encoder_has_the_options_of_the_model():

@@ -100,7 +100,6 @@ def restore(
     contextual = None if model.inputs is None else model.inputs.contextual
     if contextual is not None:
         model.attach_encoder(_find_encoder(contextual, directory, encoder))
-        model.to(saved.dtype)  # also an encoder that was fine-tuned
     elif encoder is not None:
         raise ModelError(f"{directory}: the model has no encoder, but one was given: {encoder}")
     return model.eval()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 
+import torch
 from torch import Tensor, nn
 
 from graphsent._cache import cache_directory
@@ -67,18 +68,25 @@ class ContextualFeatures(nn.Module):
         dropout: Dropout probability of the features.
     """
 
+    _place: Tensor
+
     def __init__(self, options: Contextual, dropout: float) -> None:
         super().__init__()
         self.options = options
         self.dropout = Dropout(dropout)
         self.encoder: Encoder | None = None
         self.features: Features | None = None
+        # Tracks the device and dtype of the module.
+        self.register_buffer("_place", torch.empty(0), persistent=False)
 
     def attach(self, encoder: Encoder) -> None:
-        """Attaches an encoder; it becomes a submodule of the model if it is fine-tuned."""
+        """Attaches an encoder.
+
+        If it is fine-tuned, it becomes a part of the model, with its device and precision.
+        """
         self.encoder = encoder
         if self.options.tuned:
-            self.network = encoder.model.train(self.training)
+            self.network = encoder.model.to(self._place).train(self.training)
         else:
             encoder.model.eval()
             self.features = Features(encoder)
@@ -117,7 +125,8 @@ class ContextualFeatures(nn.Module):
 
     def forward(self, context: Context) -> Tensor:
         """The features of the words of a batch, (num_words, dim), with dropout."""
+        context = context.to(self._place.device)
         if isinstance(context, Pieces):
             assert self.encoder is not None  # the pieces are from it
             context = self.encoder.encode(context, self.network)
-        return self.dropout(context)
+        return self.dropout(context.to(self._place.dtype))

@@ -95,8 +95,6 @@ class WordInputs(nn.Module):
         ModelError: Without projection, the sizes differ.
     """
 
-    _place: torch.Tensor
-
     def __init__(self, inputs: Inputs, instead: WordEmbedding) -> None:
         super().__init__()
         self.inputs = inputs
@@ -119,8 +117,6 @@ class WordInputs(nn.Module):
         if inputs.projected:
             self.projection = Linear(inputs.dim, self.embedding_dim, bias=False)
             nn.init.xavier_uniform_(self.projection.weight)
-        # Tracks the device and dtype of the module.
-        self.register_buffer("_place", torch.empty(0), persistent=False)
 
     @property
     def weight(self) -> torch.Tensor | None:
@@ -160,7 +156,7 @@ class WordInputs(nn.Module):
             raise ModelError(
                 "contextual features depend on the sentence: expected a context, got words only"
             )
-        features = self.contextual(context.to(self._place.device)).to(self._place.dtype)
+        features = self.contextual(context)
         if self.table is not None:
             features = torch.cat((self.table(token), features), 1)
         return self.projection(features)
