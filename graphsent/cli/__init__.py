@@ -19,7 +19,6 @@ from typing import NoReturn
 
 import graphsent
 from graphsent._names import nearest
-from graphsent.cli.helping import HelpingParser
 from graphsent.cli.statuses import BROKEN_PIPE, EXPLANATION, USAGE, in_one_line, outcome
 from graphsent.errors import FailedError
 
@@ -159,7 +158,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-class _CommandNames(HelpingParser):
+class _CommandNames(argparse.ArgumentParser):
     """A parser of the name of a command, whose errors are one line."""
 
     def error(self, message: str) -> NoReturn:

@@ -15,7 +15,6 @@ from typing import Any, NoReturn
 from jsonargparse import ArgumentParser
 
 from graphsent._names import nearest
-from graphsent.cli.helping import HelpingParser
 from graphsent.cli.statuses import USAGE
 
 __all__ = [
@@ -40,7 +39,7 @@ class UsageError(Exception):
     """The arguments of a command are invalid or inconsistent."""
 
 
-class CommandParser(HelpingParser, ArgumentParser):
+class CommandParser(ArgumentParser):
     """The parser of one command; its errors are one line.
 
     Args:
