@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import numpy as np
 import torch
 
 __all__ = ["flushed_subnormals", "flushes"]
@@ -25,6 +26,8 @@ def flushed_subnormals() -> Iterator[None]:
     started before keep their own.
     """
     before = flushes()
+    for dtype in (np.float32, np.float64):
+        np.finfo(dtype)  # kept by NumPy before 2.3, which computes it and warns if it finds zeros
     torch.set_flush_denormal(True)
     try:
         yield

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 from toy_treebank import silent, write_nbest
@@ -112,6 +113,22 @@ def test_the_setting_is_restored_under_another_default_dtype(dtype):
     finally:
         torch.set_flush_denormal(False)
         torch.set_default_dtype(torch.float32)
+
+
+@pytest.mark.skipif(np.lib.NumpyVersion(np.__version__) >= "2.3.0", reason="limits are constants")
+def test_the_limits_of_numpy_are_known_before():
+    """NumPy before 2.3 computes them when they are first asked for, as by pandas for DGL."""
+    code = """
+from graphsent.training import flushed_subnormals
+with flushed_subnormals():
+    import numpy.ma
+    limits = numpy.finfo("float32")
+print(limits.smallest_subnormal > 0)
+"""
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "True"
 
 
 def test_threads_of_torch_flush_too_where_training_starts_them(toy_data, tmp_path):
