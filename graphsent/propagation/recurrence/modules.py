@@ -84,7 +84,7 @@ def recurrence_of(
             asked = [_NOT_SEEN[name] for name in sorted(names & _NOT_SEEN.keys())]
             asked += ["it calls type"] * ("type" in of_globals)  # not an attribute of that name
             traced: Recurrence | str
-            for _ in range(2):  # objects may keep what they compute once, as a Path its text
+            for _ in range(2):  # an object may cache what it computes, as a Path does its text
                 facts = _facts(cell, signature, variables)
                 traced = asked[0] if asked else _traced(cell, containers, signature)
                 if isinstance(traced, str) or _facts(cell, signature, variables) == facts:
