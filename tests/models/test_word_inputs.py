@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 import torch
-from toy_sentences import NUM_CLASSES, VOCABULARY, pairs, sentences
+from toy_sentences import NUM_CLASSES, VOCABULARY, pairs, sentences, small
 
 from graphsent.errors import ModelError
 from graphsent.models import MODELS, Inputs, KimCNN, load_pretrained, model_class
@@ -18,7 +18,7 @@ READ, OWN = 6, 9  # dimensions of the model's input and of a word's own vector
 SMALL = {
     "dcnn": {"widths": (2,), "maps": (2,), "k_top": 2},
     "kimcnn": {"maps": 3},
-    "apdcnn": {"widths": ((2,),), "hidden": 4},
+    "apdcnn": {"widths": ((2,),)},
 }
 # Models of trees and of pairs; the reranker has its own tests.
 NAMES = [name for name in sorted(MODELS) if model_class(name).examples != "lists"]
@@ -28,7 +28,7 @@ def build(name: str, **options):
     cls = model_class(name)
     classes = 5 if cls.examples == "pairs" else NUM_CLASSES
     torch.manual_seed(0)
-    options = {"embedding_dim": READ, **SMALL.get(name, {}), **options}
+    options = {"embedding_dim": READ, **small(cls), **SMALL.get(name, {}), **options}
     return cls(VOCABULARY, classes, **options).eval()
 
 
