@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import inspect
 import pkgutil
@@ -72,6 +73,8 @@ def _source_sum(function: Any) -> str:
 
     It is "" if neither is known.
     """
+    if isinstance(function, functools.partial):
+        function = function.func
     module = sys.modules.get(getattr(function, "__module__", "") or "")
     try:
         content = Path(inspect.getsourcefile(module) or "").read_bytes()  # type: ignore[arg-type]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import linecache
 import sys
 from types import ModuleType
@@ -97,6 +98,12 @@ def test_a_custom_function():
         ParserError, match="returns dependency trees, but constituency trees are needed"
     ):
         load_parser("toy_parsers:headed", "constituency")
+
+
+def test_the_source_of_a_partial_function_is_that_of_the_function(monkeypatch):
+    monkeypatch.setattr("toy_parsers.partial", functools.partial(flat), raising=False)
+    source = load_parser("toy_parsers:partial").source
+    assert source.version == load_parser("toy_parsers:flat").source.version
 
 
 def test_a_function_of_a_notebook_that_changes(monkeypatch):
