@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import errno
 import os
 import pickle
 import random
@@ -19,7 +20,7 @@ from shard_examples import WORDS, dependency_trees, pairs, sentences, trees
 from graphsent.models import model_class
 from graphsent.sentences import Sentence
 from graphsent.shards import ShardSet, ShardsFailed, depth_of, examples, size_of
-from graphsent.shards.shard import Shard
+from graphsent.shards.shard import Block, Shard
 from graphsent.tasks import build_vocabulary, count_words
 from graphsent.trees import DependencyTree, Tree
 from graphsent.vocabulary import Vocabulary
@@ -75,7 +76,7 @@ def assert_same_batches(first, second):
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_batches_are_those_of_memory(case):
+def test_batches_are_those_of_memory(case, monkeypatch):
     name, options, make = CASES[case]
     kept = make(50, random.Random(0))
     read = stored(build(name, Vocabulary([]), options), make(50, random.Random(0)))
@@ -84,8 +85,11 @@ def test_batches_are_those_of_memory(case):
     for order in (range(20), [49, 3, 3, 17, -1, 16, 15]):
         expected = model.collate([kept[index] for index in order])
         assert_same_batches(model.collate([read[index] for index in order]), expected)
-        read.number_words(model.vocab)  # without them, batches need the words themselves
-        assert_same_batches(model.collate([read[index] for index in order]), expected)
+        read.number_words(model.vocab)
+        with monkeypatch.context() as patch:
+            patch.setattr(Block, "words_of", Mock(side_effect=AssertionError("words are read")))
+            assert_same_batches(model.collate([read[index] for index in order]), expected)
+        read.number_words(Vocabulary([]))
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -175,6 +179,7 @@ def test_reading_keeps_some_blocks(monkeypatch):
         return block_of(self, begin, end)
 
     monkeypatch.setattr(Shard, "block", block)
+    monkeypatch.setattr(Shard, "check", Mock())
     for index in (0, 9, 94, 95, 0):
         read[index]
     assert blocks == [(0, 10), (90, 95), (0, 10)]
@@ -193,6 +198,7 @@ def test_reading_keeps_some_blocks(monkeypatch):
     for _ in range(2):
         list(read)
     assert len(blocks) == 21
+    assert Shard.check.call_count == 3, "a shard is checked once"
 
 
 def test_memory_is_bounded(monkeypatch):
@@ -218,6 +224,11 @@ def test_memory_is_bounded(monkeypatch):
 def test_shards_that_are_changed_or_removed_while_they_are_read(monkeypatch):
     read = stored(build("nbow", Vocabulary([]), {}), sentences(9, random.Random(7)))
     path = read._shards[0].path
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "open", Mock(side_effect=OSError(errno.EMFILE, "Too many open files")))
+        with pytest.raises(ShardsFailed, match=r"000000.safetensors: Too many open files"):
+            read[3]
+    assert path.exists()
     os.truncate(path, path.stat().st_size // 2)
     with monkeypatch.context() as patch:  # a directory of another user
         patch.setattr(Path, "unlink", Mock(side_effect=PermissionError))
