@@ -67,23 +67,40 @@ def test_lines_keep_their_place_without_labels(tmp_path):
     write_parses(tmp_path / "out", PLAIN, FLAT)
     lines = (tmp_path / "out").read_text().split("\n")
     assert [bool(line) for line in lines] == [1, 0, 1, 0, 1, 1, 1, 0]
+    write_parses(tmp_path / "out.conllu", PLAIN, HEADED)
+    assert read_conllu(tmp_path / "out.conllu")[1].metadata == {"sent_id": "3", "text": "d e f"}
 
 
 def test_sentences_of_a_line(tmp_path):
     lines = [
         TextLine(1, "A film. It moves!", "x"),
         TextLine(2, "", "y"),
-        TextLine(3, "Ok. bad", "z"),
+        TextLine(3, "A bad film. Ok.", "z"),
+        TextLine(4, "Fine. bad", "z"),
+        TextLine(5, "Fine.", "z"),
     ]
-    assert write_parses(tmp_path / "o.conllu", lines, HEADED, split=True) == Outcome(3, 2, 0)
+    assert write_parses(tmp_path / "o.conllu", lines, HEADED, split=True) == Outcome(5, 3, 0)
     trees = read_conllu(tmp_path / "o.conllu")
-    assert [tree.metadata for tree in trees] == [
-        {"sent_id": "1.1", "text": "A film.", "label": "x"},
-        {"sent_id": "1.2", "text": "It moves!", "label": "x"},
+    assert [(tree.metadata, " ".join(tree.words)) for tree in trees] == [
+        ({"sent_id": "1.1", "text": "A film.", "label": "x"}, "A film."),
+        ({"sent_id": "1.2", "text": "It moves!", "label": "x"}, "It moves!"),
+        ({"sent_id": "5.1", "text": "Fine.", "label": "z"}, "Fine."),
     ]
     write_parses(tmp_path / "o.trees", lines, FLAT, split=True)
     labels = [label for label, _ in read_labelled_trees(tmp_path / "o.trees")]
-    assert labels == ["x", "x", "y", "z"]
+    assert labels == ["x", "x", "y", "z", "z", "z"]
+    write_parses(tmp_path / "whole.trees", lines[:1], FLAT)
+    ((_, tree),) = read_labelled_trees(tmp_path / "whole.trees")
+    assert tree.words == ["A", "film.", "It", "moves!"]
+
+
+def test_a_line_with_an_error_is_not_parsed(tmp_path):
+    error, bad = DataError("not text"), []
+    lines = [PLAIN[0], PLAIN[2]._replace(error=error)]
+    assert write_parses(
+        tmp_path / "o", lines, FLAT, on_bad=lambda *each: bad.append(each)
+    ) == Outcome(2, 1, 0)
+    assert bad == [(3, error)]
 
 
 def test_a_line_that_cannot_be_split_keeps_its_place(tmp_path):
@@ -129,6 +146,20 @@ def test_resuming_gives_the_same_file(tmp_path, name, num_calls):
     assert (done[0], sum(done)) == (num_calls, 6)
     assert out.read_bytes() == (tmp_path / "whole" / name).read_bytes()
     assert not partial_path(out).exists()
+
+
+def test_every_batch_is_on_disk(tmp_path):
+    out = tmp_path / "out.trees"
+    sizes = []
+
+    def check(count):
+        if (partial_path(out) / "state.json").exists():
+            state = json.loads((partial_path(out) / "state.json").read_text())
+            sizes.append(((partial_path(out) / "trees").stat().st_size, state["size"]))
+
+    write_parses(out, PLAIN, FLAT, batch_size=2, on_done=check)
+    assert len(sizes) == 4
+    assert all(size == saved for size, saved in sizes)
 
 
 @pytest.mark.parametrize("name", ["out.conllu", "out.conllu.gz"])
