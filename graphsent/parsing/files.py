@@ -251,11 +251,9 @@ def _skipped(lines: Iterator[TextLine], state: _State, path: Path) -> Any:
         DataError: They are not the lines that were parsed.
     """
     digest = hashlib.sha256()
-    count = 0
     for line in itertools.islice(lines, state.lines):
         digest.update(_bytes_of(line))
-        count += 1
-    if count < state.lines or digest.hexdigest() != state.digest:
+    if digest.hexdigest() != state.digest:
         raise DataError(
             f"{path} was begun with other input: its first {state.lines:,} lines changed; start "
             "over with --overwrite"
