@@ -6,6 +6,7 @@ import functools
 import linecache
 import sys
 from types import ModuleType
+from unittest.mock import Mock
 
 import pytest
 from toy_parsers import FLAT, HEADED, flat, headed
@@ -129,6 +130,13 @@ def test_functions_and_parsers_are_accepted():
         as_parser(FLAT, "dependency")
     with pytest.raises(ParserError, match="builtins:int: expected a function, got int"):
         as_parser(3, "dependency")
+
+
+def test_a_parser_is_not_called_without_sentences():
+    parser = Parser(FLAT.source, Mock(side_effect=IndexError), Mock(side_effect=IndexError))
+    assert parser([]) == []
+    assert all(isinstance(each, UnparsedSentence) for each in parser.attempt(["", " "]))
+    assert parser.attempt_split(["", " "]) == [[""], [" "]]
 
 
 @pytest.mark.parametrize("parser", [FLAT, HEADED])
