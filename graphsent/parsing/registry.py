@@ -42,8 +42,8 @@ def load_parser(name: str, kind: str | None = None, num_threads: int | None = No
     """
     if kind is not None:
         check_choice("kind of trees", kind, TREE_KINDS, ParserError)
-    family, colon, argument = name.partition(":")
-    if not colon or not argument:
+    family, _, argument = name.partition(":")
+    if not argument:
         raise unknown_parser(name)
     if family in PARSERS:
         return _load(family, argument, kind, num_threads)

@@ -39,13 +39,11 @@ def load(shape: str, kind: str | None, num_threads: int | None) -> Parser:
         raise ParserError(f"{name} computes in one thread")
     kind = check_kind(name, TREE_KINDS, kind)
 
-    def parse(texts: list[str]) -> list[Tree | DependencyTree | None]:
+    def parse(texts: list[str]) -> list[Tree | DependencyTree]:
         return [_tree(text) for text in texts]
 
-    def _tree(text: str) -> Tree | DependencyTree | None:
+    def _tree(text: str) -> Tree | DependencyTree:
         words = TOKENIZERS["treebank"](text)
-        if not words:
-            return None
         if kind == "dependency":
             return shaped_dependency_tree(words, shape)
         tree = shaped_tree(words, shape)

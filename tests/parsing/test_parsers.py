@@ -29,6 +29,7 @@ from graphsent.trees import Tree
     [
         ("spacy", "unknown parser 'spacy': expected benepar:DIRECTORY, .*:function$"),
         ("", "unknown parser ''"),
+        ("shape:", "unknown parser 'shape:': expected benepar:DIRECTORY"),
         ("nowhere:parse", r"unknown parser 'nowhere:parse' \(No module named 'nowhere'\)"),
         ("toy_parsers:nothing", "unknown parser 'toy_parsers:nothing'"),
         ("toy_parsers:__doc__", "toy_parsers:__doc__: expected a function, got str"),
@@ -99,6 +100,15 @@ def test_a_custom_function():
         ParserError, match="returns dependency trees, but constituency trees are needed"
     ):
         load_parser("toy_parsers:headed", "constituency")
+
+
+def test_a_custom_function_may_split_texts():
+    def parse(texts):
+        return flat(texts)
+
+    parse.split = lambda texts: [text.split(";") for text in texts]
+    parser = as_parser(parse, "constituency")
+    assert parser.attempt_split(["a;b", "c", ";"]) == [["a", "b"], ["c"], [";"]]
 
 
 def test_the_source_of_a_partial_function_is_that_of_the_function(monkeypatch):
