@@ -3,6 +3,7 @@
 import json
 import math
 
+import nltk
 import numpy as np
 import pytest
 import torch
@@ -117,6 +118,7 @@ def test_pairs_come_in_several_forms():
     assert as_pairs([pair]) == [pair]
     assert as_pairs([[first, second, 2.5], (first, second, np.float32(2.5), "")]) == [pair, pair]
     assert small().predict([pair, (first, second), [first, second]]).shape == (3,)
+    assert small().predict(iter([pair, pair])).shape == (2,)
 
 
 @pytest.mark.parametrize(
@@ -124,7 +126,10 @@ def test_pairs_come_in_several_forms():
     [
         ("(a b)", r"expected a list of pairs, got one str: put it in \[\]"),
         (TreePair(*sentences("dependency", 2)), "got one TreePair"),
-        (["(a b)"], "pair 1: expected a tuple of two trees and optionally a score, got str"),
+        (3, "expected a list of pairs, got one int"),
+        (["ab"], "pair 1: expected a tuple of two trees and optionally a score, got str"),
+        ([3], "pair 1: expected a tuple of two trees and optionally a score, got int"),
+        ([nltk.Tree("S", ["a", "b"])], "pair 1: expected a tuple of two trees .*, got Tree"),
         ([("(a b)",)], "pair 1: expected a tuple of two trees .*, got tuple of 1"),
         ([["(a b)"] * 5], "pair 1: expected a tuple of two trees .*, got list of 5"),
         ([["(a b)"] * 3], r"pair 1: expected two trees .*, got '\(a b\)' as the score"),
@@ -176,7 +181,8 @@ def test_sequences_need_no_trees():
     given = [(first, list(second.words)) for first, second in zip(words, constituency, strict=True)]
     np.testing.assert_allclose(model.predict(given), expected, atol=1e-6)
     np.testing.assert_allclose(model.encode(words), model.encode(dependency), atol=1e-6)
-    assert model.predict([("It isn't good.", ""), (words[0], constituency[0])]).shape == (2,)
+    given = [("It isn't good.", ""), (words[0], constituency[0]), (constituency[0], words[0])]
+    assert model.predict(given).shape == (3,)
     with pytest.raises(ModelError, match="pair 1: expected a tuple of two sentences"):
         model.predict([("good film",)])
     with pytest.raises(ModelError, match=r"pair 2: input 2: expected .*, got int"):

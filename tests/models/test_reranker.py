@@ -84,7 +84,14 @@ def test_a_score_is_the_sum_over_the_nodes(lexicalized, directions):
     ranked = reranker.eval().predict(LISTS, batch_size=1)
     first = (scores[:3] + 2 * batch.base[:3]).detach()
     np.testing.assert_allclose(ranked[0].scores, first, rtol=1e-5)
-    assert torch.isinf(reranker(batch)[3])
+    assert reranker(batch)[3] == -math.inf
+
+
+def test_candidates_may_be_replaced():
+    turned = LISTS[0]._replace(candidates=LISTS[0].candidates[::-1])
+    first, second = (model().collate([each]).counts.tolist() for each in (LISTS[0], turned))
+    assert second == [*first[2::-1], first[3]]
+    assert first != second
 
 
 def test_the_loss_by_hand():
@@ -187,6 +194,8 @@ def test_inputs_that_are_not_lists():
         ModelError, match=r"list 2: expected a ParseList with candidates, got '\(ROOT"
     ):
         model().predict([LISTS[0], LEFT])
+    with pytest.raises(ModelError, match="list 1: expected a ParseList with candidates"):
+        model().predict([ParseList(())])
     with pytest.raises(ModelError, match="margin: expected a non-negative number"):
         model(margin=-1.0)
     with pytest.raises(ModelError, match="unknown objective 'risks'"):
@@ -194,6 +203,7 @@ def test_inputs_that_are_not_lists():
     with pytest.raises(ModelError, match="margin needs objective='margin', got 'risk'"):
         model(objective="risk", margin=0.2)
     assert model().eval().predict([]) == []
+    assert len(model().eval().predict(iter(LISTS))) == 3
 
 
 @pytest.mark.parametrize("score", [math.nan, math.inf, -math.inf])
