@@ -38,7 +38,7 @@ def as_trees(
         ModelError: An input has another type, is malformed or cannot be parsed; or the two kinds of
             trees are mixed. The message gives the number of the input, from 1.
     """
-    _check_several(inputs, "trees", str | Tree | DependencyTree)
+    _check_several(inputs, "trees")
     trees = list(inputs)
     types = set(map(type, trees))
     if any(all(issubclass(each, kind) for each in types) for kind in (Tree, DependencyTree)):
@@ -74,7 +74,7 @@ def as_sentences(
     Raises:
         ModelError: An input has another type or is malformed. The message gives its number, from 1.
     """
-    _check_several(inputs, "sentences", str | Sentence | Tree | DependencyTree)
+    _check_several(inputs, "sentences")
     sentences = []
     for number, each in enumerate(inputs, start=1):
         try:
@@ -102,10 +102,10 @@ def with_texts_parsed(
     return found
 
 
-def _check_several(inputs: Any, what: str, one: Any) -> None:
+def _check_several(inputs: Any, what: str) -> None:
     """Raises a ModelError for a single input, or for a table, which iterates over column names."""
     kind = type(inputs).__name__
-    if isinstance(inputs, one) or not isinstance(inputs, Iterable):
+    if isinstance(inputs, str) or not isinstance(inputs, Iterable):
         raise ModelError(f"expected a list of {what}, got one {kind}: put it in []")
     if isinstance(inputs, Mapping) or hasattr(inputs, "columns"):  # of pandas
         raise ModelError(f"expected a list of {what}, got a {kind}: choose one of its columns")
