@@ -11,6 +11,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import FrozenInstanceError
 
+import nltk
 import numpy as np
 import pytest
 import torch
@@ -218,6 +219,12 @@ def test_arguments_that_are_not_lists_are_named(inputs):
 def test_models_of_words_ask_for_sentences():
     with pytest.raises(ModelError, match=r"^input 2: expected a sentence.* got int$"):
         NBoW(VOCAB, 2, 3).predict(["good film", 3])
+
+
+def test_models_of_words_read_those_of_trees_of_nltk():
+    model = NBoW(VOCAB, 2, 3)
+    tree = nltk.Tree.fromstring("(S (A good) (B film))")
+    np.testing.assert_array_equal(model.encode([tree]), model.encode(["good film"]))
 
 
 def test_results_must_be_finite():

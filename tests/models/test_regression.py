@@ -111,6 +111,8 @@ def test_phrases_have_scores_too():
     assert len(batch.gold) == 4
     model.init_scores([tree])
     assert float(model.output.mean) == 6.25
+    expected = (2.5**2 + 10**2 + 3**2) / 3 / 3.75**2
+    assert float(model.loss(torch.zeros(4, 1), batch)) == pytest.approx(expected)
 
 
 def test_it_learns_scores_of_any_unit():

@@ -74,6 +74,7 @@ def test_every_form_of_a_tree_is_accepted():
     rows = [prediction.probabilities for prediction in model.predict(forms)]
     np.testing.assert_allclose(rows[0], rows[1])
     np.testing.assert_allclose(rows[0], rows[2])
+    assert model.predict([" ((good) (film))"])[0].tree.words == ["good", "film"]
     assert model.training
 
 
