@@ -61,7 +61,7 @@ def reading_of(command: str, model: Any, arguments: Any) -> Reading:
     """How the model reads the inputs of a command."""
     return Reading(
         _reader_of_texts(command, model, arguments),
-        model.label_names,
+        model.node_labels,
         arguments.input,
         arguments.text_column or (),
         arguments.encoding,

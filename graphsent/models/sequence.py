@@ -120,10 +120,10 @@ class SequenceRelatedness(ReadsWords, RelatednessModel):
 
     def _read(self, inputs: Iterable[Any]) -> list[Any]:
         if self.reads_text:
-            return as_trees(inputs, self.parse, self.label_names)
+            return as_trees(inputs, self.parse, self.node_labels)
         return super()._read(inputs)
 
     def _read_pairs(self, inputs: Iterable[Any]) -> list[TreePair]:
         if self.reads_text:
-            return as_pairs(inputs, self.parse, class_names=self.label_names)
+            return as_pairs(inputs, self.parse)
         return super()._read_pairs(inputs)

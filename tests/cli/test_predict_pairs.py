@@ -57,6 +57,15 @@ def test_a_table_of_pairs_on_standard_input(pairs, capsys, monkeypatch):
             assert rows == [["the film", "good film"], ["good", "the film"]]
 
 
+def test_classes_of_pairs_are_no_labels_of_trees(pairs, capsys):
+    options = {"goal": "classification", "label_names": ("no", "good")}
+    SequenceRelatedness(VOCABULARY, 2, 3, 4, comparison=3, **options).save_pretrained(pairs)
+    Path("pairs.csv").write_text("a,b\n(good film),the film\n")
+    columns = ["--text-column=a", "--text-column=b"]
+    assert main(["predict", pairs, "pairs.csv", *columns]) == 0
+    assert capsys.readouterr().out.split("\t")[2:] == ["( good film )", "the film\n"]
+
+
 def test_the_same_sentence_twice(pairs, capsys):
     assert main(["predict", pairs, "the film", "the film"]) == 0
     assert capsys.readouterr().out.endswith("the film\tthe film\n")

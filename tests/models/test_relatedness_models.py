@@ -7,6 +7,7 @@ import nltk
 import numpy as np
 import pytest
 import torch
+from toy_parsers import flat
 from toy_sentences import HIDDEN, VOCABULARY, pairs, sentences
 
 from graphsent.errors import ModelError
@@ -187,6 +188,22 @@ def test_sequences_need_no_trees():
         model.predict([("good film",)])
     with pytest.raises(ModelError, match=r"pair 2: input 2: expected .*, got int"):
         model.predict([("a", "b"), ("a", 3)])
+
+
+def test_classes_of_pairs_are_no_labels_of_trees():
+    names = ("no", "yes")
+    options = {"goal": "classification", "label_names": names}
+    words = SequenceRelatedness(VOCABULARY, 2, 4, 3, 6, **options).eval()
+    (found,) = words.predict([("(no film)", "a film")])
+    assert found.pair.first.words == ["(", "no", "film", ")"]
+    np.testing.assert_array_equal(
+        words.encode(["(no film)"]), words.encode([["(", "no", "film", ")"]])
+    )
+    trees = ARNNRelatedness(VOCABULARY, 2, 4, HIDDEN, 6, **options).eval()
+    trees.tree_source = TreeSource("constituency")
+    trees.parser = flat
+    (found,) = trees.predict([("(no film)", "a film")])
+    assert found.pair.first.words == ["-LRB-no", "film-RRB-"]
 
 
 def test_sequence_models_saved_when_they_read_trees_still_parse_text(tmp_path):

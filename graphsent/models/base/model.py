@@ -139,6 +139,11 @@ class Model(Encodes, EmbedsWords, ABC):
             raise ModelError(f"{self.name} has no cells that run over graphs: expected 'auto'")
         self._engine = engine
 
+    @property
+    def node_labels(self) -> tuple[str, ...]:
+        """The names of classes, which may be labels of nodes; none if the classes are of pairs."""
+        return () if self.examples == "pairs" else self.label_names
+
     def shape_tree(self, tree: Any) -> Any:
         """Converts a tree to the shape that the model reads; by default it is unchanged."""
         return tree

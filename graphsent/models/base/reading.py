@@ -47,10 +47,10 @@ class ReadsTrees(Model):
         return batch.unit_states(self.encoder(batch.graph, words, engine=self.engine))
 
     def _read(self, inputs: Iterable[Any]) -> list[Any]:
-        return as_trees(inputs, self.parse_if_able, self.label_names)
+        return as_trees(inputs, self.parse_if_able, self.node_labels)
 
     def _read_pairs(self, inputs: Iterable[Any]) -> list[TreePair]:
-        return as_pairs(inputs, self.parse_if_able, class_names=self.label_names)
+        return as_pairs(inputs, self.parse_if_able)
 
     def _batch(self, trees: Sequence[Any]) -> Any:
         encoder = self.encoder
@@ -138,10 +138,10 @@ class ReadsWords(Model):
         return self.encoder(rows, batch.ranges, words)
 
     def _read(self, inputs: Iterable[Any]) -> list[Any]:
-        return as_sentences(inputs, self.tokenize, self.label_names)
+        return as_sentences(inputs, self.tokenize, self.node_labels)
 
     def _read_pairs(self, inputs: Iterable[Any]) -> list[TreePair]:
-        return as_pairs(inputs, tokenize=self.tokenize, class_names=self.label_names)
+        return as_pairs(inputs, tokenize=self.tokenize)
 
     def _batch(self, sentences: Sequence[Any]) -> SequenceBatch:
         """The batch with one sequence per node of the trees."""

@@ -85,7 +85,7 @@ def as_sentences(
 
 
 def with_texts_parsed(
-    inputs: Sequence[Any], parse: Parse, class_names: Collection[str]
+    inputs: Sequence[Any], parse: Parse, class_names: Collection[str] = ()
 ) -> list[Any]:
     """The inputs with raw texts replaced by their trees or errors, all parsed in one call."""
     found = [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, SupportsFloat
 
 import torch
@@ -49,7 +49,6 @@ def as_pairs(
     inputs: Iterable[Any],
     parse: Parse | None = None,
     tokenize: Tokenize | None = None,
-    class_names: Collection[str] = (),
 ) -> list[TreePair]:
     """Converts inputs in any supported form to pairs of trees or sentences.
 
@@ -60,7 +59,6 @@ def as_pairs(
         parse: Parses raw text; None if there is no parser.
         tokenize: Splits raw text into words for models that need no trees; sentences are then as in
             :func:`~graphsent.models.batches.forms.as_sentences`. None if trees are needed.
-        class_names: Names of the model's classes.
 
     Raises:
         ModelError: An input has another type, or the kinds of trees are mixed. The message gives
@@ -75,7 +73,7 @@ def as_pairs(
             raise ModelError(f"pair {number}: {problem}")
     if parse is not None:
         both = [side for item in items for side in item[:2]]
-        sides = iter(with_texts_parsed(both, parse, class_names))
+        sides = iter(with_texts_parsed(both, parse))
         items = [(next(sides), next(sides), *item[2:]) for item in items]
     pairs = []
     for number, item in enumerate(items, start=1):
@@ -83,7 +81,7 @@ def as_pairs(
             if tokenize is None:
                 read: Sequence[Any] = as_trees(item[:2])
             else:
-                read = as_sentences(item[:2], tokenize, class_names)
+                read = as_sentences(item[:2], tokenize)
         except ModelError as error:
             raise ModelError(f"pair {number}: {error}") from None
         pairs.append(TreePair(read[0], read[1], *item[2:]))
