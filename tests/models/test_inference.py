@@ -171,6 +171,7 @@ def test_a_prediction_of_a_constituency_tree():
     assert prediction.names == ["up", "up", "down"]
     assert (prediction.root, prediction.root_label, prediction.root_name) == (0, 1, "up")
     assert str(prediction.to_tree()) == "(1 (1 good) (0 film))"
+    assert str(prediction.to_tree(names=True)) == "(up (up good) (down film))"
     content = json.loads(json.dumps(prediction.to_dict()))
     assert content["probabilities"] == [0.3, 0.7]
     assert content["nodes"][2] == {
@@ -187,14 +188,17 @@ def test_a_prediction_of_a_constituency_tree():
 
 def test_a_prediction_of_a_dependency_tree():
     tree = DependencyTree(
-        ["a", "good", "film"], [2, 2, -1], relations=["det", "amod", "root"], metadata={"id": "1"}
+        ["a", "good", "film"],
+        [2, 2, -1],
+        relations=["det", "amod", "root"],
+        metadata={"id": "1", "label": "0"},
     )
     probabilities = np.array([[1, 0], [0, 1], [0.4, 0.6]], np.float32)
     prediction = Prediction(tree, probabilities, ("down", "up"))
     assert (prediction.root, prediction.root_name) == (2, "up")
     predicted = prediction.to_tree()
     assert predicted.labels == ("0", "1", "1")
-    assert (predicted.relations, predicted.metadata) == (tree.relations, tree.metadata)
+    assert (predicted.relations, predicted.metadata) == (tree.relations, {"id": "1"})
     content = prediction.to_dict()
     assert content["probabilities"] == [0.4, 0.6]
     assert [node["parent"] for node in content["nodes"]] == [2, 2, -1]

@@ -98,8 +98,19 @@ def test_models_without_a_parser(tmp_path):
     with pytest.raises(ModelError, match="has no parser"):
         model.parse(["a film"])
     assert model.parser is None
+    model.parser = flat
+    model.parser = None
+    assert model.parser is None
     model.save_pretrained(tmp_path)
     assert load_pretrained(tmp_path).tree_source is None
+    model.tree_source = TreeSource("constituency")
+    assert model.parser is None
+
+
+def test_words_are_escaped_if_only_their_escape_is_known():
+    known = Vocabulary(["(", "-LRB-", "-RRB-", "film"])
+    model = KimCNN(known, 2, 4, maps=3)
+    assert model.tokenize("(film) and/or") == ["(", "film", "-RRB-", "and/or"]
 
 
 @pytest.mark.parametrize(
