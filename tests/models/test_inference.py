@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from strategies import random_tree
 
 from graphsent.errors import ModelError
-from graphsent.models import NBoW, Prediction, RecNN, TreeLSTMClassifier
+from graphsent.models import NBoW, Prediction, RecNN, SequenceRelatedness, TreeLSTMClassifier
 from graphsent.models.base.inference import evaluating, map_batches
 from graphsent.trees import DependencyTree, Tree
 from graphsent.vocabulary import Vocabulary
@@ -149,6 +149,10 @@ def test_a_table_is_not_read_as_the_names_of_its_columns(table):
         NBoW(VOCAB, 2, 4).predict(table)
     with pytest.raises(ModelError, match=r"of trees, got a .*: choose one of its columns"):
         RecNN(VOCAB, 2, 4).encode(table)
+    of_pairs = SequenceRelatedness(VOCAB, 5, 4, 3, 6)
+    for use in (of_pairs.predict, of_pairs.encode):
+        with pytest.raises(ModelError, match=r"got a .*: choose one of its columns"):
+            use(table)
 
 
 def test_unlabelled_brackets_are_read():
@@ -214,7 +218,7 @@ def test_batch_sizes_are_checked(batch_size):
 
 @pytest.mark.parametrize("inputs", [None, 3])
 def test_arguments_that_are_not_lists_are_named(inputs):
-    for model in (NBoW(VOCAB, 2, 3), RecNN(VOCAB, 2, 3)):
+    for model in (NBoW(VOCAB, 2, 3), RecNN(VOCAB, 2, 3), SequenceRelatedness(VOCAB, 5, 4, 3, 6)):
         for use in (model.predict, model.encode):
             with pytest.raises(ModelError, match=rf"expected a list of .*{type(inputs).__name__}"):
                 use(inputs)

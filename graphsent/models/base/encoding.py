@@ -12,6 +12,7 @@ from torch import nn
 from graphsent.errors import ModelError
 from graphsent.models.base.inference import evaluating, map_batches
 from graphsent.models.base.raw_text import RawText
+from graphsent.models.batches.forms import check_several
 
 __all__ = ["Encodes"]
 
@@ -80,6 +81,7 @@ class Encodes(RawText, nn.Module):
         is_one = isinstance(sentences, str)
         given: Iterable[Any] = [sentences] if is_one else sentences
         if self.examples == "pairs":
+            check_several(given, "sentences")
             given = map(_single, given)
         trees = self.as_learned(self._read(given))
         with evaluating(self) as model:

@@ -7,11 +7,19 @@ from typing import Any
 
 from graphsent._names import quoted
 from graphsent.errors import DataError, GraphsentError, ModelError
+from graphsent.pairs import TreePair
 from graphsent.sentences import Sentence
 from graphsent.trees import DependencyTree, Tree, TreeError, as_tree
 from graphsent.trees.recognition import may_be_tree
 
-__all__ = ["Parse", "Tokenize", "as_sentences", "as_trees", "with_texts_parsed"]
+__all__ = [
+    "Parse",
+    "Tokenize",
+    "as_sentences",
+    "as_trees",
+    "check_several",
+    "with_texts_parsed",
+]
 
 Parse = Callable[[Sequence[str]], Sequence[Any]]
 """Raw texts -> their trees, or for a text without a tree the error that explains why."""
@@ -38,7 +46,7 @@ def as_trees(
         ModelError: An input has another type, is malformed or cannot be parsed; or the two kinds of
             trees are mixed. The message gives the number of the input, from 1.
     """
-    _check_several(inputs, "trees")
+    check_several(inputs, "trees")
     trees = list(inputs)
     types = set(map(type, trees))
     if any(all(issubclass(each, kind) for each in types) for kind in (Tree, DependencyTree)):
@@ -74,7 +82,7 @@ def as_sentences(
     Raises:
         ModelError: An input has another type or is malformed. The message gives its number, from 1.
     """
-    _check_several(inputs, "sentences")
+    check_several(inputs, "sentences")
     sentences = []
     for number, each in enumerate(inputs, start=1):
         try:
@@ -102,10 +110,10 @@ def with_texts_parsed(
     return found
 
 
-def _check_several(inputs: Any, what: str) -> None:
+def check_several(inputs: Any, what: str) -> None:
     """Raises a ModelError for a single input, or for a table, which iterates over column names."""
     kind = type(inputs).__name__
-    if isinstance(inputs, str) or not isinstance(inputs, Iterable):
+    if isinstance(inputs, str | TreePair) or not isinstance(inputs, Iterable):
         raise ModelError(f"expected a list of {what}, got one {kind}: put it in []")
     if isinstance(inputs, Mapping) or hasattr(inputs, "columns"):  # of pandas
         raise ModelError(f"expected a list of {what}, got a {kind}: choose one of its columns")

@@ -15,6 +15,7 @@ from graphsent.models.batches.forms import (
     Tokenize,
     as_sentences,
     as_trees,
+    check_several,
     with_texts_parsed,
 )
 from graphsent.models.batches.trees import SiblingBatch, TreeBatch
@@ -64,8 +65,7 @@ def as_pairs(
         ModelError: An input has another type, or the kinds of trees are mixed. The message gives
             the number of the input, from 1.
     """
-    if isinstance(inputs, str | TreePair) or not isinstance(inputs, Iterable):
-        raise ModelError(f"expected a list of pairs, got one {type(inputs).__name__}: put it in []")
+    check_several(inputs, "pairs")
     items = list(inputs)
     for number, item in enumerate(items, start=1):
         problem = _problem(item, "trees" if tokenize is None else "sentences")
