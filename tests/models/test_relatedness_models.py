@@ -75,6 +75,12 @@ def test_loss_is_over_the_pairs_with_a_score(nodes):
     torch.testing.assert_close(model.loss(logits, batch, nodes), expected)
 
 
+def test_dropout_is_on_the_sentence_vectors():
+    model = small(dropout=1.0).train()
+    zeros = torch.zeros(4, HIDDEN, dtype=torch.float64)
+    torch.testing.assert_close(model(model.collate(pairs(4))), model.head(zeros, zeros))
+
+
 @pytest.mark.parametrize("cell", ["lstm", "gru"])
 def test_attention_by_the_other_sentence(cell):
     own, other = (small(cell=cell, attention="dynamic", attend_by=by) for by in ("own", "other"))
