@@ -6,11 +6,11 @@ import re
 from numbers import Integral
 from typing import Any
 
-__all__ = ["check_sizes", "decimal", "is_integer", "rounded"]
+__all__ = ["LARGEST", "check_sizes", "decimal", "is_integer", "rounded"]
 
 # Python's float reads more: 1_000, digits of other scripts.
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
-_LARGEST = 3e38  # of float32, in which models compute
+LARGEST = 3e38  # of float32, in which models compute
 
 
 def decimal(text: str) -> float | None:
@@ -18,7 +18,7 @@ def decimal(text: str) -> float | None:
     if not _NUMBER.fullmatch(text):
         return None
     value = float(text)
-    return value if abs(value) < _LARGEST else None
+    return value if abs(value) < LARGEST else None
 
 
 def rounded(value: float, places: int) -> str:

@@ -153,6 +153,9 @@ def test_pairs_with_scores_of_any_range(cls, tmp_path):
     assert math.isnan(batch.gold[-1])
     model.save_pretrained(tmp_path / "model")
     np.testing.assert_array_equal(load_pretrained(tmp_path / "model").predict(data), scores)
+    for score in (math.nan, math.inf, -1e39):
+        with pytest.raises(ModelError, match="pair 1: expected a score from -3e"):
+            model.collate([data[0]._replace(score=score)])
 
 
 @pytest.mark.parametrize("cls", [ARNNRelatedness, SequenceRelatedness])

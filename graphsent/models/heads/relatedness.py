@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from graphsent._names import check_choice
+from graphsent._numbers import LARGEST
 from graphsent.errors import ModelError
 from graphsent.layers import Dropout, RelatednessHead, relatedness_loss
 from graphsent.models.arguments import check_classes, check_rates, check_sizes, class_names
@@ -111,11 +112,12 @@ class RelatednessModel(Model):
         highest = len(self.label_names)
         if self.goal == "classification":
             check_classes(batch.gold, highest, "pair")
-        elif highest > 1:
+        else:
+            low, high = (1, highest) if highest > 1 else (-LARGEST, LARGEST)
             for number, pair in enumerate(read, start=1):
-                if pair.score is not None and not 1 <= pair.score <= highest:
+                if pair.score is not None and not low <= pair.score <= high:
                     raise ModelError(
-                        f"pair {number}: expected a score from 1 to {highest}, got {pair.score}"
+                        f"pair {number}: expected a score from {low} to {high}, got {pair.score}"
                     )
         return batch
 
