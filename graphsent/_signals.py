@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM while processes start."""
+"""Ctrl-C and SIGTERM."""
 
 from __future__ import annotations
 
@@ -9,7 +9,36 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-__all__ = ["block_interrupts", "put_off"]
+__all__ = ["Terminated", "block_interrupts", "put_off", "terminable", "terminate"]
+
+
+class Terminated(KeyboardInterrupt):
+    """The process has received SIGTERM."""
+
+    signal_number = signal.SIGTERM
+
+
+def terminate(number: int, _: FrameType | None) -> None:
+    """The handler of SIGTERM in :func:`terminable`; a second signal ends the process at once."""
+    signal.signal(number, signal.SIG_DFL)
+    raise Terminated
+
+
+@contextmanager
+def terminable() -> Iterator[None]:
+    """Lets SIGTERM interrupt as Ctrl-C does within the context, so that files are cleaned up.
+
+    It does nothing if SIGTERM is handled or ignored already, and outside the main thread.
+    """
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    if not in_main_thread or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+    signal.signal(signal.SIGTERM, terminate)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def block_interrupts(block: bool) -> None:

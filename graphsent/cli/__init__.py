@@ -13,12 +13,13 @@ import re
 import sys
 import traceback
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import NoReturn
 
 import graphsent
 from graphsent._names import nearest
+from graphsent._signals import terminable
 from graphsent.cli.statuses import BROKEN_PIPE, EXPLANATION, USAGE, in_one_line, outcome
 from graphsent.errors import FailedError
 
@@ -78,7 +79,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         if arguments[:1] == [_DEBUG]:
             arguments = [*arguments[1:2], _DEBUG, *arguments[2:]]
         command = _parser().parse_args(arguments[:1]).command
-        _run(command, arguments[1:])
+        with terminable() if argv is None else nullcontext():
+            _run(command, arguments[1:])
         sys.stdout.flush()
     except BrokenPipeError:
         _drop_unwritten()

@@ -55,11 +55,12 @@ def run(arguments: Any) -> None:
                 on_bad=report,
                 on_done=progress.update,
             )
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as error:
             partial = partial_path(arguments.out)
             done = f"finished batches are in {partial}: run the same command to resume"
             done = done if partial.exists() else "no batch is finished"
-            raise KeyboardInterrupt(f"interrupted; {done}") from None
+            error.args = (f"interrupted; {done}",)
+            raise
     seconds = rounded(time.perf_counter() - start, 1)
     before = f" ({outcome.before:,} of them before)" if outcome.before else ""
     lines = counted(outcome.lines, "line")

@@ -5,16 +5,15 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing import resource_tracker
 from multiprocessing.connection import wait
 from typing import Any
 
-from graphsent._signals import block_interrupts, put_off
+from graphsent._signals import block_interrupts, put_off, terminable
 from graphsent.errors import GraphsentError
 from graphsent.reproduction.execution import UNDER_WAY, Execution, execute_in_process
 from graphsent.reproduction.finished import FinishedRuns
@@ -77,7 +76,7 @@ def run_all(
 
     if os.name != "nt":
         resource_tracker.ensure_running()  # its start, with that of a run, would unblock Ctrl-C
-    with _stoppable():
+    with terminable():
         try:
             while waiting or working:
                 while waiting and len(working) < jobs:
@@ -150,20 +149,3 @@ def _describe(
     content = FinishedRuns(execution.finished).read(run)
     assert content is not None, "a successful run has a file"
     return f"{run.name}: {selection_figures(content)}, {content['minutes']:.1f} min; {after}"
-
-
-@contextmanager
-def _stoppable() -> Iterator[None]:
-    """Lets SIGTERM interrupt like Ctrl-C."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def stop(number: int, _frame: Any) -> None:
-        raise TrainingInterrupted("stopped", number)
-
-    before = signal.signal(signal.SIGTERM, stop)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

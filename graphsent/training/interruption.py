@@ -10,7 +10,7 @@ from typing import Any
 
 from pytorch_lightning import Callback, LightningModule, Trainer
 
-from graphsent._signals import block_interrupts
+from graphsent._signals import block_interrupts, terminate
 from graphsent.errors import FailedError
 from graphsent.training.errors import TrainingInterrupted
 
@@ -78,16 +78,17 @@ class Interruption(Callback):
     def _handlers(self) -> Iterator[None]:
         """Receives signals within the context, in the main thread, which alone can.
 
-        Handlers that are not Python's own, or the system's, are kept.
+        Handlers that are not Python's own, the system's or the package's are kept.
         """
-        self._on_sigterm = signal.getsignal(signal.SIGTERM)
         if not _in_main_thread():
             yield
             return
-        on_sigint = signal.getsignal(signal.SIGINT)
+        on_sigint, on_sigterm = map(signal.getsignal, (signal.SIGINT, signal.SIGTERM))
+        is_custom = on_sigterm not in (signal.SIG_DFL, terminate)
+        self._on_sigterm = on_sigterm if is_custom else None
         if on_sigint is signal.default_int_handler:
             signal.signal(signal.SIGINT, self._ask)
-        if self._on_sigterm is signal.SIG_DFL:
+        if not is_custom:
             signal.signal(signal.SIGTERM, self._ask)
         if self._connects:
             block_interrupts(True)
@@ -97,8 +98,8 @@ class Interruption(Callback):
             if self._connects:
                 block_interrupts(False)
             signal.signal(signal.SIGINT, on_sigint)
-            if self._on_sigterm is signal.SIG_DFL:
-                signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            if not is_custom:
+                signal.signal(signal.SIGTERM, on_sigterm)
 
     def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
         """Receives Ctrl-C from now on, and one from before: all processes are connected."""

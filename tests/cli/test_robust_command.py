@@ -234,6 +234,23 @@ def test_an_early_ctrl_c_is_one_line(toy_data, tmp_path, seconds):
     assert err.startswith("graphsent train: interrupted")
 
 
+@posix
+def test_sigterm_leaves_no_temporary_file(trained, tmp_path):
+    arguments = ["predict", str(trained), "-", f"--out={tmp_path}/predicted.txt"]
+    with subprocess.Popen(
+        [*COMMAND, *arguments], stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        deadline = time.monotonic() + 60
+        while not os.listdir(tmp_path):
+            assert time.monotonic() < deadline, "no file was written"
+            time.sleep(0.1)
+        process.send_signal(signal.SIGTERM)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 143
+    assert err == "graphsent predict: interrupted\n"
+    assert not os.listdir(tmp_path)
+
+
 _FAILS = """
 import sys, time
 from graphsent import cli
