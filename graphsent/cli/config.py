@@ -7,8 +7,6 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import yaml
-
 from graphsent._files import write_atomically
 from graphsent._names import nearest
 from graphsent.cli.arguments.config import ACTIONS
@@ -19,7 +17,7 @@ from graphsent.errors import DataError
 from graphsent.reproduction import Catalogue, Configuration, Places
 from graphsent.training.building import completed
 from graphsent.training.config_check import config_faults
-from graphsent.training.config_file import read_settings
+from graphsent.training.config_file import read_settings, to_yaml
 
 __all__ = ["run"]
 
@@ -107,7 +105,7 @@ def _text(configuration: Configuration, values: Mapping[str, Any]) -> str:
     said += [f"differs from the paper: {each}" for each in configuration.deviations]
     said.append(f"estimated CPU minutes per run: {configuration.minutes:g}")
     comments = "".join(f"# {line}\n" for line in said)
-    return comments + yaml.safe_dump(values, sort_keys=False, allow_unicode=True)
+    return comments + to_yaml(values)
 
 
 def _check(paths: Sequence[str]) -> None:

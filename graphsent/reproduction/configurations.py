@@ -36,6 +36,7 @@ from graphsent.errors import DataError
 from graphsent.tasks import get_task
 from graphsent.training import RunConfig
 from graphsent.training.building import completed
+from graphsent.training.config_file import from_yaml
 
 __all__ = ["Configuration", "check_names", "different_settings", "read_family", "read_yaml"]
 
@@ -183,7 +184,7 @@ def read_yaml(path: Path, names: tuple[str, ...]) -> dict[str, Any]:
         DataError: It cannot be read, or is not such a mapping.
     """
     try:
-        values = yaml.safe_load(path.read_text(encoding="utf-8"))
+        values = from_yaml(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise DataError(f"{path}: cannot read it: {error.strerror}") from None
     except (yaml.YAMLError, ValueError) as error:

@@ -7,12 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 import graphsent
 from graphsent._files import escaped
 from graphsent.models import Model
 from graphsent.models.base.loading import own_class
+from graphsent.training.config_file import to_yaml
 from graphsent.training.figures import figure, metric_title
 
 __all__ = ["model_card"]
@@ -65,7 +64,7 @@ def model_card(model: Model, results: Mapping[str, Any]) -> str:
     about = (inspect.getdoc(type(model)) or "").partition("\n")[0]
     reads = "words" if model.tree_kind == "words" and model.examples == "trees" else model.examples
     parts = [
-        f"---\n{yaml.safe_dump(metadata, sort_keys=False)}---\n",
+        f"---\n{to_yaml(metadata)}---\n",
         f"# {model.name}: {_title(results)}\n",
         f"{about} A model of graphsent {graphsent.__version__}.\n",
         f"## Evaluation\n\n{_table(results)}",
@@ -120,8 +119,7 @@ def _sources(results: Mapping[str, Any]) -> str:
 
 
 def _settings(results: Mapping[str, Any]) -> str:
-    settings = {name: _plain(results[name]) for name in _SETTINGS}
-    return yaml.safe_dump(settings, sort_keys=False, allow_unicode=True)
+    return to_yaml({name: _plain(results[name]) for name in _SETTINGS})
 
 
 def _plain(value: Any) -> Any:

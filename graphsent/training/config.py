@@ -19,7 +19,7 @@ from graphsent.parsing.errors import WrongKind
 from graphsent.tasks import INPUT_KINDS, SPLITS, Task, TaskData, get_task, with_trees
 from graphsent.tasks.corpus import TREE_KINDS, WORDS
 from graphsent.tokenizers import TOKENIZERS
-from graphsent.training.config_file import read_settings
+from graphsent.training.config_file import read_settings, to_yaml
 from graphsent.training.errors import TrainingError
 from graphsent.training.inputs import InputOptions
 from graphsent.training.options import TrainingOptions
@@ -117,7 +117,7 @@ class RunConfig:
             if not all(isinstance(each, str) for each in getattr(self, name)):
                 raise DataError(f"{name}: expected {_OPTIONS[1]}, got {getattr(self, name)!r}")
             try:
-                yaml.safe_dump(getattr(self, name))
+                to_yaml(getattr(self, name))
             except yaml.YAMLError:
                 expected = "numbers, strings, and lists and dictionaries of them"
                 raise DataError(f"{name}: expected {expected}, got {getattr(self, name)}") from None
@@ -217,8 +217,7 @@ class RunConfig:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the configuration as YAML, atomically."""
-        text = yaml.safe_dump(self.to_dict(), sort_keys=False, allow_unicode=True)
-        write_atomically(path, text)
+        write_atomically(path, to_yaml(self.to_dict()))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, of_run: bool = False) -> RunConfig:

@@ -1,8 +1,9 @@
-"""Reads files of settings, with the line of each setting."""
+"""Settings in YAML, and the line of each one in a file."""
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
@@ -13,9 +14,44 @@ import yaml
 from graphsent._names import message_of
 from graphsent.errors import DataError
 
-__all__ = ["Settings", "read_settings"]
+__all__ = ["Settings", "from_yaml", "read_settings", "to_yaml"]
 
 _MOST = 10_000
+
+
+class _Loader(yaml.SafeLoader):
+    """Reads 1e-3 as a number, as YAML 1.2 does: in YAML 1.1 only 1.0e-3 is one."""
+
+
+class _Dumper(yaml.SafeDumper):
+    """Quotes strings that :class:`_Loader` would read as numbers."""
+
+
+for _each in (_Loader, _Dumper):
+    _each.add_implicit_resolver(
+        "tag:yaml.org,2002:float",
+        re.compile(r"[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+$"),
+        list("-+.0123456789"),
+    )
+
+
+def from_yaml(text: str) -> Any:
+    """The values in a YAML document.
+
+    Raises:
+        yaml.YAMLError: The text is not YAML.
+        ValueError: A date does not exist.
+    """
+    return yaml.load(text, _Loader)
+
+
+def to_yaml(values: Any) -> str:
+    """Plain values as a YAML document, in their order.
+
+    Raises:
+        yaml.YAMLError: One of them is not a plain value.
+    """
+    return yaml.dump(values, Dumper=_Dumper, sort_keys=False, allow_unicode=True)
 
 
 class Settings(NamedTuple):
@@ -49,7 +85,7 @@ def read_settings(path: str | os.PathLike[str]) -> Settings:
     """
     try:
         text = Path(path).read_text(encoding="utf-8")
-        values, node = yaml.safe_load(text), yaml.compose(text, yaml.SafeLoader)
+        values, node = from_yaml(text), yaml.compose(text, _Loader)
         number = _number_of(node, {})
     except OSError as error:
         raise DataError(f"{path}: cannot read the configuration: {error.strerror}") from None

@@ -63,12 +63,11 @@ def check_values(options: Any) -> None:
 
 
 def _converted(value: Any, kind: type) -> Any:
-    """The value, as a Python object instead of NumPy's, and as a float if it can be one."""
+    """The value, as a Python object instead of NumPy's, and as a float if one is expected."""
     if isinstance(value, np.generic):
         value = value.item()
-    if kind is float and type(value) in (int, str):
-        # In YAML, 1e-3 without a decimal point is a string.
-        with suppress(ValueError, OverflowError):
+    if kind is float and type(value) is int:
+        with suppress(OverflowError):
             return float(value)
     return value
 

@@ -16,6 +16,7 @@ import yaml
 from graphsent._files import leftovers, recover, write_atomically, write_json
 from graphsent._names import message_of
 from graphsent.training.config import RunConfig
+from graphsent.training.config_file import from_yaml, to_yaml
 from graphsent.training.directory import SEVERAL, RunDirectory
 from graphsent.training.errors import TrainingError
 
@@ -95,7 +96,7 @@ class RunSet:
             TrainingError: There are none, or the file is damaged.
         """
         try:
-            values = yaml.safe_load(self.config.read_text(encoding="utf-8"))
+            values = from_yaml(self.config.read_text(encoding="utf-8"))
             folds, seeds = (tuple(map(int, values[name])) for name in ("folds", "seeds"))
             config = RunConfig.from_dict(values["config"], of_run=True)
             return Runs(config, folds, seeds, bool(values["test"]))
@@ -123,8 +124,7 @@ class RunSet:
             "seeds": list(runs.seeds),
             "test": runs.test,
         }
-        text = yaml.safe_dump(values, sort_keys=False, allow_unicode=True)
-        write_atomically(self.config, text)
+        write_atomically(self.config, to_yaml(values))
 
     def check(self, runs: Runs, *, overwrite: bool) -> None:
         """Raises the errors of :meth:`create`, without changing anything."""

@@ -35,6 +35,26 @@ def test_omitted_settings_have_their_default(tmp_path):
     assert config == RunConfig("sst5", "nbow", training=TrainingOptions(lr=0.01))
 
 
+@pytest.mark.parametrize("number", ["1e-1", "1E-1", "+.1e0", "1.e-1", "1.0e-1"])
+def test_numbers_are_those_of_yaml_1_2_in_all_parts(tmp_path, number):
+    path = tmp_path / "config.yaml"
+    path.write_text(
+        f"task: own\ntask_options: {{split: {number}}}\nmodel: nbow\n"
+        f"model_options: {{dropout: {number}}}\ntraining: {{lr: {number}}}\n"
+    )
+    config = RunConfig.load(path)
+    assert config.task_options == {"split": 0.1}
+    assert config.model_options == {"dropout": 0.1}
+    assert config.training.lr == 0.1
+
+
+@pytest.mark.parametrize("text", ["1e-1", "1e5", "0e0", ".1e1", "e1", "1e", "0x1e1", "1_0e1", "1"])
+def test_strings_that_look_like_numbers_remain_strings(tmp_path, text):
+    config = RunConfig("own", "nbow", task_options={"labels": [text]}, data_dir=text)
+    config.save(tmp_path / "config.yaml")
+    assert RunConfig.load(tmp_path / "config.yaml") == config
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
