@@ -215,6 +215,12 @@ def test_numbers_in_the_first_example_are_no_names_of_columns(write):
         ("a.csv", 'label,text\npos,"a" b\n', {}, r"a\.csv:2: .* expected CSV"),
         ("a.csv", "label,text\npos," + "x" * (1 << 25) + "\n", {}, r"a\.csv:2: field larger"),
         ("a.jsonl", '{"label": 1, "text": "x"}\n{"label"\n', {}, r"a\.jsonl:2: expected one JSON"),
+        (
+            "a.jsonl",
+            '{"label": 1, "text": "x"}\n{"text": "x", "label": 1, "text": "y"}\n',
+            {},
+            r"a\.jsonl:2: expected one JSON object per line: the key 'text' occurs twice",
+        ),
         ("a.jsonl", "[1, 2]\n", {}, "expected one JSON object per line, got"),
         ("a.jsonl", '{"label": 1, "text": "x"}\n[1, 2]\n', {}, r"2: expected one JSON object"),
         ("a.jsonl", '{"label": "a\\tb", "text": "x"}\n', {}, "a label of one line, without tabs"),

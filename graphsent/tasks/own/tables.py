@@ -7,6 +7,7 @@ import itertools
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -137,6 +138,8 @@ class _Texts:
 def read_json(lines: Iterable[Line], source: str, find: FindColumns) -> Iterator[Row | BadLine]:
     """One JSON object per line, with a label (string, number or Boolean) and text.
 
+    An object in which a key occurs twice is an error.
+
     Raises:
         DataError: The file holds an array instead.
     """
@@ -151,7 +154,7 @@ def read_json(lines: Iterable[Line], source: str, find: FindColumns) -> Iterator
                 raise DataError(f"{where}: {message}, got {line.text[:_SHOWN]!r}")
             is_first = False
             try:
-                row = json.loads(line.text)
+                row = json.loads(line.text, object_pairs_hook=_object)
             except (ValueError, RecursionError) as error:
                 yield BadLine(line.number, f"{where}: expected one JSON object per line: {error}")
                 continue
@@ -161,6 +164,15 @@ def read_json(lines: Iterable[Line], source: str, find: FindColumns) -> Iterator
                 continue
             columns = columns or replace(find(list(row), where=where), names=tuple(row))
             yield _row_of_object(row, columns, line.number, where)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The object with these keys and values; raises a ValueError if a key occurs twice."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        (twice, _), *_ = Counter(key for key, _ in pairs).most_common(1)
+        raise ValueError(f"the key {twice!r} occurs twice")
+    return found
 
 
 def read_sentences(lines: Iterable[Line], source: str) -> Iterator[Row | BadLine]:
