@@ -106,7 +106,7 @@ def _faults_of_task_and_model(config: RunConfig) -> Iterator[tuple[_Place, str]]
         ("training", "select"): lambda config, task: selection_of(task, config.training.select),
         ("data_dir",): lambda config, task: task.corpora and resolve_data_dir(config.data_dir),
         ("parses_dir",): _check_parses_dir,
-        ("parser",): lambda config, _: config.parser and config.load_parser(),
+        ("parser",): lambda config, _: config.parser is not None and config.load_parser(),
     }
     for place, complains in checks.items():
         complaint = _complaint(complains, config, task)

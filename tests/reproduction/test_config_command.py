@@ -177,6 +177,7 @@ def test_every_fault_of_a_file_has_a_line(tmp_path, monkeypatch, capsys):
         ("task: sst5\nmodel: nbow\nparses_dir: none", "f.yaml:3: the given parses directory"),
         ("task: sst5\nmodel: nbow\nparser: none", "f.yaml:3: parser: the model 'nbow' reads words"),
         ("task: sst5\nmodel: treelstm\nparser: none", "f.yaml:3: unknown parser 'none'"),
+        ("task: sst5\nmodel: treelstm\nparser: ''", "f.yaml:3: unknown parser ''"),
         ("task: sst5\nmodel: nbow\ntree_kind: tree", "f.yaml:3: unknown tree_kind 'tree'"),
         ("task: sst5\nmodel: nbow\ntrees: left", "f.yaml:3: left trees are for models of trees"),
         ("task: sst5\nmodel: nbow\ntrees: flat", "f.yaml:3: unknown trees 'flat'"),
