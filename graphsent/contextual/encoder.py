@@ -60,16 +60,29 @@ class Encoder:
         self._tokenizer = tokenizer
         self._padding = tokenizer.pad_token_id or 0
         self._longest = _longest(model, tokenizer)
+        self._num_pieces = getattr(model.config, "vocab_size", 1 << 30)
 
     def read(self, spans: Sequence[WordSpan]) -> Pieces:
-        """Tokenizes words in their sentences into subword pieces."""
-        return read_pieces(
+        """Tokenizes words in their sentences into subword pieces.
+
+        Raises:
+            ModelError: The network lacks one of them.
+        """
+        pieces = read_pieces(
             spans,
             self._tokenize,
             longest=self._longest,
             pooling=self.pooling,
             padding=self._padding,
         )
+        largest = int(pieces.ids.max()) if len(pieces.ids) else 0
+        if largest >= self._num_pieces:
+            raise ModelError(
+                f"{self.directory}: the tokenizer has pieces that the network lacks, such as "
+                f"{self._tokenizer.convert_ids_to_tokens(largest)!r}: expected those of the "
+                f"{self._num_pieces:,} in its {_CONFIG}"
+            )
+        return pieces
 
     def encode(self, pieces: Pieces, model: nn.Module | None = None) -> Tensor:
         """Computes the features of words, (num_words, dim) float32, on the network's device.

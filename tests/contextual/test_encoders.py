@@ -262,6 +262,19 @@ def test_a_config_with_another_size_than_that_of_the_features_is_refused(bert, t
         load_encoder(directory)
 
 
+def test_a_piece_that_the_network_lacks_is_named(bert, tmp_path):
+    from transformers import AutoTokenizer
+
+    directory = shutil.copytree(bert, tmp_path / "encoder")
+    tokenizer = AutoTokenizer.from_pretrained(directory)
+    tokenizer.add_tokens(["zebra"])
+    tokenizer.save_pretrained(directory)
+    encoder = load_encoder(directory)
+    assert torch.isfinite(encode(encoder, "the film")).all()
+    with pytest.raises(ModelError, match="pieces that the network lacks, such as 'zebra'"):
+        encode(encoder, "the zebra")
+
+
 def test_an_encoder_with_a_decoder_is_refused(bert, tmp_path):
     from transformers import T5Config, T5Model
 
