@@ -152,8 +152,9 @@ def load_encoder(directory: str | os.PathLike[str], pooling: str = "mean") -> En
     if model.config.is_encoder_decoder or not hasattr(model.config, "hidden_size"):
         kind = model.config.model_type
         raise ModelError(f"{directory}: expected a text encoder such as BERT, got {kind}")
-    unread = {*found["missing_keys"], *(name for name, *_ in found["mismatched_keys"])}
-    lacking = sorted(name for name in unread if "pooler" not in name)
+    unread = [*found["missing_keys"], *found["mismatched_keys"]]
+    names = {each if isinstance(each, str) else each[0] for each in unread}  # [0]: transformers 5
+    lacking = sorted(name for name in names if "pooler" not in name)
     if lacking:  # the library draws random numbers in their place
         raise ModelError(
             f"{directory}: the encoder's weights do not fit its {_CONFIG}: parameters of a "
@@ -162,7 +163,8 @@ def load_encoder(directory: str | os.PathLike[str], pooling: str = "mean") -> En
     if not tokenizer.is_fast:
         raise ModelError(f"{directory}: expected a fast tokenizer (with tokenizer.json)")
     encoder = Encoder(directory, digest, pooling, model.float().eval(), tokenizer)
-    _check_features(encoder)
+    with torch.device("cpu"):
+        _check_features(encoder)
     return encoder
 
 
