@@ -9,6 +9,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+import torch
+
 from graphsent._threads import torch_threads
 from graphsent.models import load_pretrained, model_class
 from graphsent.training.card import model_card
@@ -85,6 +87,7 @@ def train(
 
 @cpu_by_default()
 @flushed_subnormals()
+@torch.inference_mode(False)  # whose tensors, such as weights, cannot be trained
 def train_checked(
     config: RunConfig,
     out: str | os.PathLike[str],
@@ -115,6 +118,7 @@ def train_checked(
 
 @cpu_by_default()
 @flushed_subnormals()
+@torch.inference_mode(False)  # whose tensors, such as weights, cannot be trained
 def resume(
     out: str | os.PathLike[str],
     *,

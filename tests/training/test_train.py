@@ -68,6 +68,13 @@ def test_training_does_not_depend_on_the_default_device(configure, tmp_path):
     assert judged == found["test"] == expected["test"]
 
 
+def test_training_leaves_inference_mode(quietly_trained, tmp_path):
+    with torch.inference_mode():
+        quietly_trained(epochs=1)
+        resumed = resume(tmp_path / "run", epochs=2, echo=silent)
+    assert figures(resumed) == figures(quietly_trained("b"))
+
+
 def test_the_first_of_the_best_epochs_is_saved(configure, quietly_trained, tmp_path):
     results = quietly_trained(epochs=6, lr=0.2)
     accuracies = [entry["dev_root_accuracy"] for entry in results["history"]]
