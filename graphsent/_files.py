@@ -71,7 +71,7 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     temporary = path.with_name(f".{this_process()}-{path.name}")
     with named(path, temporary):
         path.parent.mkdir(parents=True, exist_ok=True)
-        recover(path)
+        recover(path, writing=True)
         try:
             yield temporary
             if path.is_file():
@@ -94,7 +94,7 @@ def replaced_directory(directory: Path) -> Iterator[Path]:
     old = directory.with_name(f".{directory.name}.{this_process()}.old")
     with named(directory, temporary):
         directory.parent.mkdir(parents=True, exist_ok=True)
-        recover(directory)
+        recover(directory, writing=True)
         temporary.mkdir()
         try:
             yield temporary
@@ -167,17 +167,19 @@ def leftovers(directory: Path, name: str) -> Iterator[tuple[Path, int | None]]:
                 yield directory / entry, int(match["process"]) if is_here else None
 
 
-def recover(path: Path, *, alone: bool = False) -> None:
+def recover(path: Path, *, alone: bool = False, writing: bool = False) -> None:
     """Removes leftovers of killed writers of ``path``; restores its last complete state if moved.
 
     Args:
         path: A file or directory that was being written.
         alone: Whether no other process can be writing it now; otherwise, leftovers of processes
             that may be alive, which includes all of other computers, are kept.
+        writing: Whether this thread is about to write it. Leftovers with the ID of this process are
+            then those of an earlier one; otherwise, another thread may be writing.
     """
     for leftover, process in leftovers(path.parent, path.name):
-        is_gone = process is not None and (process == os.getpid() or _is_dead(process))
-        if not (alone or is_gone):
+        is_earlier = writing and process == os.getpid()
+        if not (alone or is_earlier or (process is not None and _is_dead(process))):
             continue
         if not leftover.is_dir():
             leftover.unlink(missing_ok=True)

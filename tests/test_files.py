@@ -11,7 +11,14 @@ from pathlib import Path
 import pytest
 
 from graphsent._cache import cache_directory
-from graphsent._files import atomic_path, leftovers, recover, write_atomically, write_json
+from graphsent._files import (
+    atomic_path,
+    leftovers,
+    recover,
+    replaced_directory,
+    write_atomically,
+    write_json,
+)
 from graphsent.contextual import load_encoder
 from graphsent.errors import DataError, GraphsentError
 from graphsent.tasks.data_dir import resolve_data_dir
@@ -111,6 +118,16 @@ def test_leftovers_of_another_computer_are_kept_unless_nobody_else_writes(tmp_pa
     assert [process for _, process in leftovers(tmp_path, "file")] == [None]
     recover(path, alone=True)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_another_thread_of_the_process_is_writing_is_kept(tmp_path):
+    with atomic_path(tmp_path / "file") as file, replaced_directory(tmp_path / "model") as model:
+        file.touch()
+        for name in ("file", "model"):
+            recover(tmp_path / name)  # as one that reads
+        assert file.exists()
+        assert model.exists()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "model"]
 
 
 def test_containers_with_the_same_process_id_write_to_files_of_different_names(

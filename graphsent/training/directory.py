@@ -13,7 +13,7 @@ from typing import Any
 
 from graphsent._files import atomic_path, leftovers, recover, write_atomically, write_json
 from graphsent._locks import locked
-from graphsent.errors import GraphsentError
+from graphsent.errors import GraphsentError, ModelError
 from graphsent.models import Model, load_pretrained
 from graphsent.models.base.hub import is_on_hub
 from graphsent.models.base.storage import CARD_FILE, MODEL_FILES, check_own_files
@@ -323,15 +323,16 @@ def load_model(
         return load_pretrained(path, encoder, model_class)
     run = RunDirectory(path)
     run.check_single()
-    if not run.model.exists():
-        with suppress(OSError):
-            recover(run.model)
-    if os.path.isfile(run.config) and not run.model.is_dir():
+    is_run = os.path.isfile(run.config)
+    directory = run.model if is_run or os.path.isdir(run.model) else path
+    try:
+        return load_pretrained(directory, encoder, model_class)
+    except ModelError:
+        if not is_run or run.model.is_dir():
+            raise
         raise TrainingError(
             f"{run.path} has no model yet: no epoch is complete; continue with --resume {run.path}"
-        )
-    directory = run.model if os.path.isdir(run.model) else path
-    return load_pretrained(directory, encoder, model_class)
+        ) from None
 
 
 def changed_files(before: Any, now: Any) -> list[str]:

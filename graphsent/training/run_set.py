@@ -117,7 +117,7 @@ class RunSet:
         if overwrite:
             self.clear()
         with suppress(OSError):
-            recover(self.results)
+            recover(self.results, writing=True)
         values = {
             "config": runs.config.to_dict(),
             "folds": list(runs.folds),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 
 import pytest
 import torch
@@ -13,6 +14,7 @@ from graphsent import _files
 from graphsent.errors import ModelError
 from graphsent.models import Model, NBoW, load_pretrained
 from graphsent.models.base import storage
+from graphsent.training import load_model
 from graphsent.vocabulary import Vocabulary
 
 VOCAB = Vocabulary(["a", "b"])
@@ -68,6 +70,24 @@ def test_a_failing_rename_puts_the_old_model_back(directory, monkeypatch):
         model(6).save_pretrained(directory)
     assert load_pretrained(directory).config["embedding_dim"] == 4
     assert list(directory.parent.iterdir()) == [directory]
+
+
+@pytest.mark.parametrize("name", ["model", "run"])
+def test_a_model_that_is_missing_while_it_is_replaced_is_loaded(
+    directory, monkeypatch, tmp_path, name
+):
+    if name == "run":
+        (tmp_path / "run").mkdir()
+        (tmp_path / "run/config.yaml").touch()
+        directory = directory.rename(tmp_path / "run/model")
+    old = directory.rename(tmp_path / "old")
+
+    def sleep(_seconds):
+        if old.exists():
+            old.rename(directory)
+
+    monkeypatch.setattr(time, "sleep", sleep)
+    assert load_model(tmp_path / name).config["embedding_dim"] == 4
 
 
 def test_a_first_save_that_fails_leaves_nothing(tmp_path, monkeypatch):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -22,6 +23,7 @@ from graphsent.trees.shapes import TREE_KINDS
 __all__ = ["own_class", "restore", "settled"]
 
 _ATTEMPTS = 5
+_PAUSE = 0.02  # seconds
 
 Read = TypeVar("Read")
 
@@ -36,6 +38,7 @@ def settled(directory: str | os.PathLike[str], read: Callable[[], Read]) -> Read
     """What is read from a directory; read again if that was replaced in the meantime.
 
     Training replaces the model of a run after each better epoch, while others may be loading it.
+    Between two renames, the directory does not exist.
 
     Args:
         directory: The directory of a model.
@@ -46,11 +49,12 @@ def settled(directory: str | os.PathLike[str], read: Callable[[], Read]) -> Read
         try:
             found = read()
         except (ModelError, OSError):
-            if _identity(directory) == before:
+            if before is not None and _identity(directory) == before:
                 raise
         else:
             if _identity(directory) == before:
                 return found
+        time.sleep(_PAUSE)
     return read()
 
 
