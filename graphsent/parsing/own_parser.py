@@ -71,9 +71,11 @@ def of_function(
 def _source_sum(function: Any) -> str:
     """The SHA-256 of the source file of the function, or, in a notebook, of its own source.
 
-    It is "" if neither is known.
+    That of a ``functools.partial`` includes its arguments. It is "" if no source is known.
     """
+    digest = hashlib.sha256()
     if isinstance(function, functools.partial):
+        digest.update(repr((function.args, function.keywords)).encode())
         function = function.func
     module = sys.modules.get(getattr(function, "__module__", "") or "")
     try:
@@ -83,4 +85,5 @@ def _source_sum(function: Any) -> str:
             content = inspect.getsource(function).encode()
         except (OSError, TypeError):
             return ""
-    return f"source {hashlib.sha256(content).hexdigest()[:_SHOWN]}"
+    digest.update(content)
+    return f"source {digest.hexdigest()[:_SHOWN]}"

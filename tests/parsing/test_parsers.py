@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 import linecache
 import sys
+from functools import partial
 from types import ModuleType
 from unittest.mock import Mock
 
@@ -111,10 +111,13 @@ def test_a_custom_function_may_split_texts():
     assert parser.attempt_split(["a;b", "c", ";"]) == [["a", "b"], ["c"], [";"]]
 
 
-def test_the_source_of_a_partial_function_is_that_of_the_function(monkeypatch):
-    monkeypatch.setattr("toy_parsers.partial", functools.partial(flat), raising=False)
-    source = load_parser("toy_parsers:partial").source
-    assert source.version == load_parser("toy_parsers:flat").source.version
+def test_the_source_of_a_partial_function_is_that_of_the_function_and_its_arguments(monkeypatch):
+    versions = set()
+    of_flat = [partial(flat), partial(flat, option=1), partial(flat, option=2)]
+    for each in (flat, *of_flat, partial(is_safe)):  # is_safe is in another file
+        monkeypatch.setattr("toy_parsers.changing", each, raising=False)
+        versions.add(load_parser("toy_parsers:changing").source.version)
+    assert len(versions) == 5
 
 
 def test_a_function_of_a_notebook_that_changes(monkeypatch):
