@@ -170,6 +170,7 @@ NOT_TRACED = {
     "a number as maximum": an_operator(lambda h: h.maximum(0.5)),
     "a power of a number": an_operator(lambda h: 2**h),
     "a remainder": an_operator(lambda h: h % 1),
+    "a variance over everything": lambda self, h: h * torch.stack([h, 2 * h], 1).var(True),
     "any of a dimension": lambda self, h: h * h.gt(0).any(1, keepdim=True),
     "type": lambda self, h: -h if isinstance(h, torch.Tensor) else h,
     "exact type": lambda self, h: -h if type(h) is torch.Tensor else h,

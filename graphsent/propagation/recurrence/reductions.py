@@ -36,7 +36,7 @@ def dim_of(a: Symbol, dim: Any) -> int:
     """The index of a single dimension, counted from the first."""
     if is_a(dim, (tuple, list)) and len(dim) == 1:
         dim = dim[0]
-    if dim is None:
+    if dim is None or is_a(dim, bool):  # h.var(True) is unbiased, over everything
         raise Untraceable("it reduces over all dimensions, including the nodes of a level")
     if not is_a(dim, int):
         raise Untraceable("it reduces over several dimensions at once")
