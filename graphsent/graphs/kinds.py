@@ -19,6 +19,11 @@ def graph_problem(graph: Any) -> str:
         return f"expected a DGLGraph, got {type(graph).__name__}{_way_from(graph)}"
     if graph.is_homogeneous:
         return ""
+    if graph.is_block:
+        return (
+            "expected a homogeneous graph, got a block, whose sources and targets are different "
+            "nodes: pass the graph from which it was made"
+        )
     found = (
         f"expected a homogeneous graph, got node types {graph.ntypes} and edge types {graph.etypes}"
     )
