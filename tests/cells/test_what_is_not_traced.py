@@ -10,7 +10,7 @@ import random
 import sys
 import threading
 import weakref
-from functools import partial
+from functools import cached_property, partial
 from types import SimpleNamespace
 from typing import NamedTuple
 
@@ -401,6 +401,45 @@ def test_a_list_that_grows_with_every_call():
     assert not cell.seen  # nothing that stands for a tensor
     cell(tree(20, 3), torch.randn(20, 3, dtype=torch.float64))
     assert all(type(h) is torch.Tensor for h in cell.seen)
+
+
+def of_lazy(self, h):
+    if not hasattr(self, "lazy"):
+        self.lazy = 2.0
+    return h * self.lazy
+
+
+@pytest.mark.parametrize(
+    "attributes",
+    [
+        {"factor": cached_property(lambda self: 1 / SIZE), "of": lambda self, h: h * self.factor},
+        {"of": of_lazy},
+    ],
+)
+def test_a_number_that_the_first_run_caches(attributes):
+    cell = type("Mine", (Cell,), attributes)()
+    graph = tree(20, 3)
+    assert cell.explain(graph).reason == modules._CHANGES
+    assert_same(cell)
+    cell(graph, torch.randn(20, 3, dtype=torch.float64))
+    assert cell.explain(graph).way != "levels"
+    assert_same(cell)
+
+
+def test_a_counter_is_traced_twice(monkeypatch):
+    def of(self, h):
+        self.count += 1
+        return h * self.count
+
+    traces = []
+    trace = modules._traced
+    monkeypatch.setattr(modules, "_traced", lambda *args: traces.append(args) or trace(*args))
+    cell = type("Mine", (Cell,), {"of": of})()
+    cell.count = 0
+    for _ in range(4):
+        assert cell.explain(tree(20, 3)).reason == modules._CHANGES
+        cell(tree(20, 3), torch.randn(20, 3, dtype=torch.float64))
+    assert len(traces) == 2
 
 
 def of_cache(cache):

@@ -52,7 +52,10 @@ _Signature = tuple[torch.dtype, Sequence[int], int | None]
 
 
 class _Cached(NamedTuple):
-    """The recurrence of a cell, the facts that it depends on, and all its sources so far."""
+    """The recurrence of a cell, the facts that it depends on, and all its sources so far.
+
+    Without facts, it does not depend on any.
+    """
 
     facts: list[Any]
     variables: list[Variable]
@@ -76,7 +79,7 @@ def recurrence_of(
     signature = dtype, tuple(extra_widths), num_slots
     modes = _known.setdefault(cell, {})
     known = modes.get(cell.training)
-    if known is not None and known.recurrence in (_CHANGES, _TOO_MANY):  # for good
+    if known is not None and not known.facts:  # for good
         return known.recurrence
     try:
         if known is None or known.facts != _facts(cell, signature, known.variables):
@@ -91,6 +94,8 @@ def recurrence_of(
                     break
             else:
                 traced = _CHANGES
+            if known is not None and traced == known.recurrence == _CHANGES:
+                facts = []  # not only before its first run, which may have cached something
             sources = next((each.sources for each in modes.values()), set())
             if not isinstance(traced, str):
                 traced.sources = sources
