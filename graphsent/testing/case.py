@@ -99,7 +99,7 @@ class Case:
         names: Sequence[str] | None = None,
         tolerance: float = 1e-10,
     ) -> None:
-        """Raises an AssertionError if tensors differ by more than a tolerance.
+        """Raises an AssertionError if tensors are not finite, or differ by more than a tolerance.
 
         The tolerance is relative to the largest value of a tensor, and absolute if that is below 1.
 
@@ -121,6 +121,7 @@ class Case:
             if one.numel() == 0:
                 continue
             one, other = one.detach().double(), other.detach().double()
+            self.expect(bool(other.isfinite().all()), f"{what}: {name} is not finite")
             largest = float((one - other).abs().max())
             bound = tolerance * max(1.0, float(other.abs().max()))
             self.expect(

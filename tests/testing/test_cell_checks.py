@@ -172,6 +172,11 @@ class ForgetsTheDtype(Sum):
         return super().project(feat.float().to(feat.dtype) + 1e-3 * (feat.dtype == torch.float32))
 
 
+class IsOfLogarithms(Sum):
+    def start(self, x):
+        return (torch.relu(x).log(),)
+
+
 class ResetsAPart(Sum):
     def reset_parameters(self):
         self.W.reset_parameters()
@@ -200,6 +205,7 @@ class ChangesTheGraph(Sum):
         (CutsTheGradientOfItsMemory, "gradients_equal_finite_differences", "Jacobian"),
         (HidesAWeight, "copies_and_saved_weights-dgl", "a cell with saved weights gives another h"),
         (ForgetsTheDtype, "lower_precision-levels", "in torch.float32 and float64: h differs by"),
+        (IsOfLogarithms, "agrees_with_dgl-torch", "h is not finite$"),
         (ResetsAPart, "reset_parameters", r"reset_parameters leaves U\.weight unchanged"),
         (ChangesTheGraph, "graph_is_left_as_it_was-levels", "the data of the graph: h$"),
     ],
