@@ -30,6 +30,7 @@ class _Applied:
         self.slope, self.lstm = nn.Parameter(torch.tensor([0.3])), nn.LSTMCell(size, size)
         self.rnn = nn.RNNCell(size, size, nonlinearity="relu")
         self.pairs = nn.Bilinear(size, size, size)
+        self.register_buffer("mask", torch.arange(size) % 3 > 0)
         with torch.no_grad():
             for part in self.norm.parameters():
                 part.uniform_(-1, 1)
@@ -154,6 +155,10 @@ OTHERS = {
     ).unsqueeze(1),
     "conditions": lambda cell, h: (
         h.masked_fill((h > 0) & ~(h > 0.5), 0.25) * torch.logical_or(h < -1, h > 0).double()
+    ),
+    "masks": lambda cell, h: (
+        h.masked_fill(~cell.mask, -torch.inf).softmax(-1) * h.where(cell.mask & (cell.p > 0), -h)
+        + torch.where(cell.mask[:1], cell.p, h)
     ),
     "products": lambda cell, h: (h @ h.mean(1).unsqueeze(-1)) * h,
     "einsum": lambda cell, h: (
@@ -507,7 +512,7 @@ ALL_DIMENSIONS = "it reduces over all dimensions, "
             "it combines a comparison with something else",
         ),
         (
-            lambda cell, h: torch.where(cell.p > 0, h, -h),
+            lambda cell, h: h.where(cell.p, -h),
             "it chooses by a tensor that is not the result of a comparison",
         ),
         (

@@ -10,7 +10,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from graphsent.propagation.recurrence.symbols import Condition, Symbol, Untraceable, is_a
+from graphsent.propagation.recurrence.symbols import (
+    TRACING,
+    Condition,
+    Symbol,
+    Untraceable,
+    is_a,
+)
 from graphsent.propagation.recurrence.tracing import beforehand, pointwise, traced
 
 _HALF = 0.5
@@ -119,15 +125,22 @@ def _number(condition: Any) -> Any:
 @traced("where")
 def where(condition: Any, a: Any, b: Any) -> Any:
     """The first of two tensors or numbers where a condition is true, else the second."""
-    if is_a(a, Condition):
-        if is_a(condition, Condition):
+    if _is_condition(a):
+        if _is_condition(condition):
             raise Untraceable("it chooses between the results of comparisons")
         condition, a = a, condition  # as a method, a.where(condition, b)
-    if not is_a(condition, Condition):
+    if not _is_condition(condition):
         raise Untraceable("it chooses by a tensor that is not the result of a comparison")
     if all(is_a(part, (int, float, Condition)) for part in (a, b)):
         raise Untraceable("it chooses between numbers, whose dtype is not that of the states")
+    if is_a(condition, Tensor):
+        condition = beforehand(Tensor.to, condition, TRACING.tracer.like.dtype)
     return pointwise("where", condition, a, b)
+
+
+def _is_condition(given: Any) -> bool:
+    """Whether it is the result of a comparison, or a mask such as a boolean buffer."""
+    return is_a(given, Condition) or (is_a(given, Tensor) and given.dtype == torch.bool)
 
 
 @traced("masked_fill")
