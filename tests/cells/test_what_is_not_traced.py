@@ -236,6 +236,7 @@ MOVED = {
     "transposed": lambda h: torch.stack([h, 2 * h], 2).transpose(1, 2).flatten(1)[:, 2:6],
     "nodes last": lambda h: (h.transpose(0, 1) * 2).permute(1, 0),
     "other names": lambda h: torch.concatenate([h.swapdims(0, 1).moveaxis(0, 1), h], 1)[:, 2:6],
+    "a sign": lambda h: +h + torch.positive(2 * h),
     "axis": lambda h: torch.stack([h, h.sigmoid()], 1).mean(axis=1),
     "nodes in between": lambda h: torch.stack([h, h.sigmoid()]).sum(0),
     "zeros": lambda h: h.new_zeros(h.shape[0], 2, SIZE).sum(1) + h.new_zeros((SIZE,)) + h,

@@ -205,7 +205,10 @@ for _name in (*_ARITHMETIC, "and", "or", "xor"):
     setattr(Symbol, f"__r{_name}__", _operator(_name, reflected=True))
     if hasattr(Tensor, f"__i{_name}__"):  # not @=, which makes a new tensor
         setattr(Symbol, f"__i{_name}__", _operator(f"__i{_name}__"))
-for _name in ("setitem", "neg", "abs", "invert", "getitem", "eq", "ge", "le", "gt", "lt", "ne"):
+for _name in (
+    *("setitem", "getitem", "pos", "neg", "abs", "invert"),
+    *("eq", "ge", "le", "gt", "lt", "ne"),
+):
     setattr(Symbol, f"__{_name}__", _operator(f"__{_name}__"))
 
 

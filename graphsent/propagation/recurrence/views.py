@@ -112,6 +112,7 @@ traced("full_like")(lambda a, fill_value, **kind: _repeated(a, a.shape, fill_val
 traced("zeros_like", "new_zeros")(partial(_repeating, 0.0))
 traced("ones_like", "new_ones")(partial(_repeating, 1.0))
 traced("clone")(lambda a: Symbol(a.codes, a.shape))
+traced("pos", "positive", sharing=True)(lambda a: Symbol(a.codes, a.shape))
 
 
 @traced("to", "type_as", "contiguous", sharing=True)
