@@ -33,6 +33,7 @@ from graphsent.errors import DataError, GraphsentError
 from graphsent.reproduction import Catalogue, Configuration, Places, Run
 from graphsent.training import RunConfig, TrainingFailed, train
 from graphsent.training.building import completed
+from graphsent.training.config_file import from_yaml, to_yaml
 
 _VARIED = ("training.seed", "task_options.fold")
 """Settings that each run of a trial has of its own."""
@@ -194,15 +195,11 @@ def _changed(config: Any, names: list[str], value: Any) -> dict[str, Any]:
 
 
 def _parsed(text: str) -> Any:
-    """A value of a setting, as in a configuration file; for YAML alone, 1e-4 is not a number."""
+    """A value of a setting, as in a configuration file."""
     try:
-        value = yaml.safe_load(text)
-    except yaml.YAMLError:
+        return from_yaml(text)
+    except (yaml.YAMLError, ValueError):
         raise DataError(f"--choose: expected a value in YAML, got {text!r}") from None
-    try:
-        return float(value) if isinstance(value, str) else value
-    except ValueError:
-        return value
 
 
 def main(given: Sequence[str] | None = None) -> int:
@@ -228,7 +225,7 @@ def main(given: Sequence[str] | None = None) -> int:
         return 128 + getattr(error, "signal_number", signal.SIGINT)
     best = max(trials, key=_value)
     print(f"best of {len(trials)} trials, {sum(t['minutes'] for t in trials):.1f} CPU minutes:")
-    print(yaml.safe_dump(best, sort_keys=False), end="")
+    print(to_yaml(best), end="")
     return 0
 
 
