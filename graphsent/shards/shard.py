@@ -116,6 +116,11 @@ class Shard:
         return self._array(MappedFile(self.path), name).copy()
 
     @property
+    def schema(self) -> Schema:
+        """The structure of the examples."""
+        return _schema(MappedFile(self.path))
+
+    @property
     def new_words(self) -> list[str]:
         """The words that do not occur in earlier shards, in the order of their numbers."""
         return strings_of(self.column("new_words"))
@@ -128,8 +133,7 @@ class Shard:
     def block(self, begin: int, end: int) -> Block:
         """The examples in the rows from ``begin`` to ``end`` (exclusive)."""
         file = MappedFile(self.path)
-        schema = Schema.from_json(file.about.get("schema", ""))
-        return Block(schema, lambda name: self._array(file, name), self._symbols, begin, end)
+        return Block(_schema(file), lambda name: self._array(file, name), self._symbols, begin, end)
 
     def _array(self, file: MappedFile, name: str) -> np.ndarray:
         try:
@@ -218,6 +222,10 @@ class Block:
         for name, make, parts in self._kept:
             derived[name] = make([array[:, begin[i] : end[i]] for array, i in parts])
         return stored(self._cls, (self, row), derived)
+
+
+def _schema(file: MappedFile) -> Schema:
+    return Schema.from_json(file.about.get("schema", ""))
 
 
 def strings_of(data: np.ndarray) -> list[str]:

@@ -140,13 +140,15 @@ class ShardSet:
         write_json(self.directory / _ABOUT, self._about, indent=2)
         symbols = Symbols([], [])
         counts = np.zeros(0, np.int64)
+        schema = None
         number = num_examples = 0
         for shard in self._sound(symbols, whole=True):  # from an interrupted process
             symbols.words.extend(shard.new_words)
             symbols.labels.extend(shard.new_labels)
             counts = _added(counts, shard.column("words"))
+            schema = shard.schema
             number, num_examples = number + 1, num_examples + len(shard)
-        writer = ShardWriter(prepare, symbols.words, symbols.labels)
+        writer = ShardWriter(prepare, symbols.words, symbols.labels, schema)
         with self._bar(islice(examples(), num_examples, None), num_examples, progress) as bar:
             rest = iter(bar)
             while made := writer.arrays(islice(rest, self._shard_size)):

@@ -32,6 +32,7 @@ class ShardWriter:
         prepare: Collates examples, and thereby caches on each tree what is derived from it.
         words: The words of earlier shards.
         labels: The labels of earlier shards.
+        schema: The structure of their examples; None if there are none.
 
     Attributes:
         words: Word -> its number.
@@ -43,11 +44,12 @@ class ShardWriter:
         prepare: Callable[[Sequence[Any]], object],
         words: Iterable[str] = (),
         labels: Iterable[str] = (),
+        schema: Schema | None = None,
     ) -> None:
         self._prepare = prepare
         self.words = {word: number for number, word in enumerate(words)}
         self.labels = {label: number for number, label in enumerate(labels)}
-        self._schema: Schema | None = None
+        self._schema = schema
 
     def arrays(self, examples: Iterator[Any]) -> tuple[Schema, dict[str, np.ndarray]] | None:
         """Builds the arrays of a shard, by name: see :class:`~graphsent.shards.shard.Shard`.

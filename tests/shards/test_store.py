@@ -228,6 +228,13 @@ def test_examples_that_shards_cannot_hold():
         shards(other=2).open(lambda: iter([]), COLLATE)
 
 
+def test_another_kind_after_complete_shards_is_an_error_each_time():
+    mixed = [*sentences(SIZE, random.Random(0)), *trees(1, random.Random(0))]
+    for _ in range(2):  # the second time, the first shard is there
+        with pytest.raises(DataError, match=r"expected examples of one kind, got .* after"):
+            shards().open(lambda: iter(mixed), COLLATE)
+
+
 def test_errors_of_reading_leave_what_is_complete():
     source = Source()
 
