@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "WORD_GAP",
+    "caption_area",
     "finish",
     "import_canvas",
     "shade",
@@ -127,7 +128,7 @@ def _scene(
     """The scene of given parts, with a title above, notes below and a margin around them."""
     areas = [(b.x, b.y, b.width / 2, b.height / 2) for b in boxes]
     areas += [(*point, line.width, 0.0) for line in lines for point in (line.start, line.end)]
-    areas += [_area(caption, text_width) for caption in captions]
+    areas += [caption_area(caption, text_width) for caption in captions]
     areas = areas or [(0.0, 0.0, 0.0, 0.0)]
     left, right = min(x - dx for x, _, dx, _ in areas), max(x + dx for x, _, dx, _ in areas)
     bottom, top = min(y - dy for _, y, _, dy in areas), max(y + dy for _, y, _, dy in areas)
@@ -147,7 +148,8 @@ def _scene(
     return Scene(boxes, lines, captions, *margins)
 
 
-def _area(caption: Caption, text_width: TextWidth) -> tuple[float, float, float, float]:
+def caption_area(caption: Caption, text_width: TextWidth) -> tuple[float, float, float, float]:
+    """The middle of a caption's area, x and y, and half of its width and height."""
     half = text_width(caption.text, caption.size) / 2 * (1.08 if caption.bold else 1)
     shift = {"left": half, "right": -half}.get(caption.align, 0.0)
     return caption.x + shift, caption.y, half, 0.6 * caption.size

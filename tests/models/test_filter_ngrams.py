@@ -11,6 +11,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pictures import assert_no_overlap
 
 from graphsent.errors import DataError, ModelError
 from graphsent.models import (
@@ -188,6 +189,7 @@ def test_pictures(tmp_path, suffix):
     assert texts.count("a") == texts.count("0.50") == 6
     assert texts.count("no sentence is long enough") == 6
     assert "A title" in texts
+    assert_no_overlap(figure)
     with pytest.raises(DataError, match="there are no filters to draw"):
         draw_ngrams([])
 

@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from graphsent.drawing.pictures import Parts, finish, shade, word_box
+from graphsent.drawing.pictures import Parts, caption_area, finish, shade, word_box
 from graphsent.drawing.scene import BOX_HEIGHT, GREY, INK, LABEL_SIZE, Box, Caption, TextWidth
 from graphsent.errors import DataError
 from graphsent.models.inspection.ngrams import FilterNgrams
@@ -72,9 +72,11 @@ def _compose(found: Sequence[FilterNgrams], text_width: TextWidth) -> Parts:
             own_boxes, own_captions = _panel(each, left, top, text_width)
             boxes += own_boxes
             captions += own_captions
-            right = max([right, *(box.x + box.width / 2 for box in own_boxes)])
+            areas = [(box.x, 0.0, box.width / 2, 0.0) for box in own_boxes]
+            areas += [caption_area(caption, text_width) for caption in own_captions]
+            right = max(right, *(x + half for x, _, half, _ in areas))
             top -= _LINE * (1.6 + max(1, len(each.ngrams)))
-        left = max(right, left + 2 * _SCORE_WIDTH) + _PANEL_GAP
+        left = right + _PANEL_GAP
     return boxes, [], captions
 
 
