@@ -121,7 +121,10 @@ class DependencyTree(Unchanging):
         if not all(isinstance(word, str) and word for word in self.words):
             raise InvalidStructure("expected words to be non-empty strings")
         if self.heads.ndim != 1 or not np.issubdtype(self.heads.dtype, np.integer):
-            raise InvalidStructure(f"expected a row of integer heads, got {self.heads.dtype}")
+            raise InvalidStructure(
+                f"expected a row of integer heads, got {self.heads.dtype} of shape "
+                f"{self.heads.shape}"
+            )
         fault = find_fault(self.heads)
         if fault:
             raise fault.error(fault.message)

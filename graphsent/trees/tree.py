@@ -80,7 +80,7 @@ class Tree(Unchanging):
 
     def _validate(self) -> None:
         sizes = len(self.labels), len(self.tokens), len(self.parents)
-        if not sizes[0] or len(set(sizes)) > 1 or self.parents.ndim != 1:
+        if not sizes[0] or len(set(sizes)) > 1:
             raise InvalidStructure(
                 "expected as many labels as tokens and parents, at least one; "
                 f"got {sizes[0]}, {sizes[1]} and {sizes[2]}"

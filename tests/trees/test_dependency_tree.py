@@ -81,6 +81,7 @@ def test_heads_that_are_not_a_tree(heads, error, message, word):
         ("ab", [-1], {}, "expected one of heads for each of 2 words, got 1"),
         ("ab", [-1, 0], {"upos": "X"}, "expected one of upos for each of 2 words, got 1"),
         ("ab", [-1, 0.0], {}, "integer heads, got float64"),
+        ("ab", [[-1], [0]], {}, r"a row of integer heads, got int64 of shape \(2, 1\)"),
         ("ab", [-1, 0], {"labels": [3, 2]}, "expected labels to be strings"),
         ("a", [-1], {"metadata": {"sent_id": 3}}, "names and values of metadata to be strings"),
         ("a", [-1], {"other_lines": [(2, "1-2")]}, "to be strings after 0 to 1 words"),

@@ -105,6 +105,7 @@ def test_repr_is_short():
         (["A"] * 4, [None, None, "c", "d"], [-1, 0, 1, 3], InvalidStructure, "node 3 has"),
         # not in preorder: the subtree of node 1 is not contiguous
         (["A"] * 5, [None, None, "c", "d", "e"], [-1, 0, 1, 0, 1], InvalidStructure, "node 4 has"),
+        (["A"], ["a"], [[-1]], InvalidStructure, r"node 0 has parent \[-1\]"),
         (["A"], ["a"], [0.5], InvalidStructure, "integer parents, got float64"),
         ([3], ["a"], [-1], InvalidStructure, "node 0: expected a str as the label, got 3"),
         (["A", "B"], ["a", "b"], [-1, 0], MixedChildren, "got token 'a' and 1 children"),
