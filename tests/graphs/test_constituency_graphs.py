@@ -156,6 +156,12 @@ def test_a_missing_word_or_label_is_named():
         constituency_graph(tree(), vocab=defaultdict(lambda: None))
 
 
+@pytest.mark.parametrize("one", [SENTENCE, Tree.from_string(SENTENCE), nltk.Tree("A", ["a"])])
+def test_one_tree_is_not_several(one):
+    with pytest.raises(TreeError, match="expected several trees, got one: put it in a list"):
+        constituency_batch(one)
+
+
 def test_a_misspelt_direction_lists_the_valid_ones():
     valid = "bottom_up, top_down, sibling"
     with pytest.raises(DataError, match=f"unknown direction 'up': expected one of {valid}"):

@@ -77,6 +77,8 @@ def test_no_trees_give_a_graph_without_nodes(direction):
 def test_wrong_trees_directions_and_vocabularies_are_rejected():
     with pytest.raises(DataError, match="expected a DependencyTree, got str"):
         dependency_graph("(3 (2 a) (3 film))")
+    with pytest.raises(DataError, match="expected several trees, got one: put it in a list"):
+        dependency_batch(tree())
     with pytest.raises(DataError, match="unknown direction 'down'"):
         dependency_graph(tree(), "down")
     with pytest.raises(DataError, match="word 'film' is missing"):

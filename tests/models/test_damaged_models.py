@@ -132,6 +132,32 @@ def test_invalid_arguments(saved, arguments, message):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("trees", "message"),
+    [
+        ({"kind": "dependency", "size": 3}, "unexpected keyword argument 'size'"),
+        ({"parser": "spacy"}, "missing 1 required positional argument: 'kind'"),
+        ({"kind": "dependency", "parser": 3}, "expected strings, got .*3"),
+        ({"kind": "leaves"}, "unknown kind 'leaves'"),
+    ],
+)
+def test_invalid_sources_of_trees(saved, trees, message):
+    change_config(saved, trees=trees)
+    with pytest.raises(ModelError, match=f"{saved}: wrong 'trees': .*{message}"):
+        load_pretrained(saved)
+
+
+def test_a_missing_parameter(saved):
+    change_tensors(saved, lambda tensors: tensors.pop("output.bias"))
+    with pytest.raises(ModelError, match=r"the parameter 'output\.bias' of its config is missing"):
+        load_pretrained(saved)
+
+
+def test_an_encoder_for_a_model_without_one(saved):
+    with pytest.raises(ModelError, match="has no encoder, but one was given: bert"):
+        load_pretrained(saved, encoder="bert")
+
+
 @pytest.mark.parametrize("name", ["config.json", "vocabulary.json"])
 @pytest.mark.parametrize("text", ["[" * 100_000, '{"a":' * 100_000, "1" * 10_000, "nul", ""])
 def test_invalid_json(saved, name, text):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import networkx
@@ -10,6 +11,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pictures import assert_no_overlap
 from torch import Tensor
 
 from graphsent.errors import DataError, ModelError
@@ -201,6 +203,7 @@ def test_it_is_a_graph_of_networkx_and_of_dgl():
         pair = of_dgl.edata["coefficient"][number]
         np.testing.assert_allclose(pair, data["coefficient"], rtol=1e-6)
     for name in ("layer", "map", "row", "position"):
+        assert of_dgl.ndata[name].dtype == torch.int64
         assert of_dgl.ndata[name].tolist() == [data for _, data in digraph.nodes(data=name)]
     values = json.loads(json.dumps(graph.to_dict(), allow_nan=False))
     assert values["words"] == ["a", "b", "c", "a"]
@@ -274,3 +277,22 @@ def test_pictures(tmp_path, suffix):
     assert {"A title", "$d$", graph.label} <= set(texts)
     with pytest.raises(DataError, match=r"expected the suffix \.png or \.svg"):
         draw_feature_graph(graph, path=tmp_path / "x.pdf")
+
+
+def test_what_a_picture_shows():
+    graph = feature_graph(by_hand(), ["d", "a", "b", "c"])
+    graph = dataclasses.replace(graph, weight=np.array([-1, 0.5, 3]))
+    figure = draw_feature_graph(graph)
+    assert_no_overlap(figure)
+    (axes,) = figure.axes
+    words = {text.get_text(): text for text in axes.texts}
+    place = {word: text.get_position()[0] for word, text in words.items()}
+    ink = {word: text.get_color() for word, text in words.items()}
+    assert ink["a"] == ink["b"] != ink["c"] == ink["d"]
+    lines = axes.collections[0]
+    middle = (place["a"] + place["b"]) / 2
+    ends = [[float(x) for x in segment[:, 0]] for segment in lines.get_segments()]
+    expected = [(place["a"], middle), (place["b"], middle), (middle, middle)]
+    np.testing.assert_allclose(ends, expected, rtol=1e-6)
+    widest, other, alone = lines.get_linewidths()
+    assert widest == alone > other > 0

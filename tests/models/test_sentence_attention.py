@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from pictures import assert_no_overlap
 
 from graphsent.errors import ModelError
 from graphsent.models import (
@@ -113,6 +114,22 @@ def test_pictures(tmp_path, suffix):
     bars = figure.axes[0].collections[0].get_segments()
     heights = [float(end[1] - start[1]) for start, end in bars]
     np.testing.assert_allclose(heights[1] / heights[0], 0.5)
+    assert_no_overlap(figure)
+
+
+def test_bars_are_over_their_words_and_equal_weights_are_marked():
+    alone = HALVES._replace(weights=HALVES.weights[:1], spans=HALVES.spans[:1])
+    (axes,) = draw_attention(alone).axes
+    *bars, ground, equal = axes.collections[0].get_segments()
+    place = {text.get_text(): text.get_position()[0] for text in axes.texts}
+    middle = (place["a"] + place["film"]) / 2
+    x = [float(bar[0][0]) for bar in bars]
+    assert x[0] < place["a"] < x[1] < place["film"] < x[2]
+    np.testing.assert_allclose(x[1], middle)
+    np.testing.assert_allclose(middle - x[0], x[2] - middle)
+    heights = [float(bar[1][1] - bar[0][1]) for bar in bars]
+    np.testing.assert_allclose(equal[:, 1] - ground[:, 1], np.mean(heights), rtol=1e-6)
+    assert "stack 1" not in place  # there is no other
 
 
 @pytest.mark.parametrize("options", [{}, {"pool": "none"}, {"widths": ((1,), (2, 2))}])

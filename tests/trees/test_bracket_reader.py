@@ -105,6 +105,13 @@ def test_unlabelled_trees():
     assert set(tree.labels) == {""}
 
 
+def test_options_are_those_of_files_too(tmp_path):
+    path = tmp_path / "trees.txt"
+    path.write_text("((It) (works))")
+    (tree,) = read_trees(path, empty_nodes="token", require_labels=False)
+    assert (tree.words, tree.labels) == (["It", "works"], ("", "", ""))
+
+
 BROKEN = [
     ("(A (B b)\n (C c)", UnclosedTree, 1, 1, r"'\(A \(B b\)' is not closed: expected 1 more '\)'"),
     ("(A a)\n(B (C (D d)\n\n", UnclosedTree, 2, 1, r"expected 2 more .* in line 2"),

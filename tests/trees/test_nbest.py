@@ -104,7 +104,7 @@ def test_precision_recall_and_f1_of_bracket_counts():
 
 def test_a_gzipped_file_of_lists_is_read(tmp_path):
     bare = "cand\t3\t(S (NN go))"  # without a comment, a gold tree and F1
-    text = f"\n{BLOCK}\n\n{bare}"
+    text = f"\n#text = The end\n{BLOCK.replace('# sent', '#sent')}# near\n\n\n{bare}"
     path = tmp_path / "lists.gz"
     path.write_bytes(gzip.compress(text.replace("\n", "\r\n").encode()))
     first, second = read_nbest(path)

@@ -79,7 +79,8 @@ def test_first_lines_of_trees(line):
 
 
 @pytest.mark.parametrize(
-    "line", ["(: happy film", "( laughing film", "(very\u00a0much so", "((so good)"]
+    "line",
+    ["(: happy film", "( laughing film", "(very\u00a0much so", "((so good)", "(so) good (film"],
 )
 def test_lines_of_raw_text(line):
     assert not may_continue(line, ("pos",))
