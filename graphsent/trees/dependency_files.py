@@ -1,7 +1,8 @@
 """Readers and writers of dependency trees in CoNLL-U.
 
 The format: https://universaldependencies.org/format.html. The label of the phrase headed by a word
-is the entry ``Label`` of the word's MISC column, percent-encoded (except letters and digits).
+is the entry ``Label`` of the word's MISC column, percent-encoded except for printable ASCII
+characters other than ``%`` and ``|``.
 """
 
 from __future__ import annotations

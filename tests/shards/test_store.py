@@ -190,6 +190,17 @@ def test_changed_contents_are_noticed_and_rewritten(name):
     assert path.read_bytes() == data
 
 
+def test_changed_contents_are_rewritten_after_an_interruption():
+    source = Source()
+    shards().open(source, COLLATE)
+    (shards().directory / "index.safetensors").unlink()  # the last file that is written
+    path = shards().directory / "000001.safetensors"
+    data = path.read_bytes()
+    path.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+    assert shards().open(source, COLLATE)[:] == source.all
+    assert path.read_bytes() == data
+
+
 def test_a_shard_in_the_place_of_another_is_rewritten():
     source = Source()
     shards().open(source, COLLATE)

@@ -110,12 +110,16 @@ def test_options_are_those_of_files_too(tmp_path):
     path.write_text("((It) (works))")
     (tree,) = read_trees(path, empty_nodes="token", require_labels=False)
     assert (tree.words, tree.labels) == (["It", "works"], ("", "", ""))
+    path.write_text("good\t(S (It) (VBZ works))")
+    ((_, labelled_tree),) = read_labelled_trees(path, empty_nodes="drop")
+    assert labelled_tree.words == ["works"]
 
 
 BROKEN = [
     ("(A (B b)\n (C c)", UnclosedTree, 1, 1, r"'\(A \(B b\)' is not closed: expected 1 more '\)'"),
     ("(A a)\n(B (C (D d)\n\n", UnclosedTree, 2, 1, r"expected 2 more .* in line 2"),
     ("(", UnclosedTree, 1, 1, "expected 1 more"),
+    ("\n(A a", UnclosedTree, 2, 1, "expected 1 more .* in line 2"),
     ("(A a))", ExtraCloseBracket, 1, 6, r"'\)' closes nothing: expected '\(' or the end"),
     (")(A a)", ExtraCloseBracket, 1, 1, "closes nothing"),
     ("(A a)\r\n é (B b)", TextOutsideTree, 2, 2, r"'é' is outside of any tree: expected '\('"),

@@ -70,6 +70,11 @@ def test_labels_are_replaced_among_other_annotations():
         assert text.removesuffix("\n").split("\t")[-1] == written
 
 
+def test_labels_are_readable_where_they_can_be():
+    text = to_conllu(DependencyTree(["a"], [-1], labels=["+/- (é %|)"]))
+    assert text.endswith("\tLabel=+/-%20(%C3%A9%20%25%7C)\n")
+
+
 @st.composite
 def odd_dependency_trees(draw):
     tree = draw(dependency_trees(max_words=5, labels=odd_text(min_size=0), words=odd_text()))

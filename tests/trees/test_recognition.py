@@ -24,6 +24,7 @@ from graphsent.trees.recognition import begins_as_tree, may_be_tree, may_continu
         "( (root (det the) (obj film)) )",
         "(fair_-LRB-so-so-RRB- film)",
         "(root (det the) (obj film))",
+        "(root (det the))",
     ],
 )
 def test_trees(text):
