@@ -103,6 +103,8 @@ def test_unlabelled_trees():
     (tree,) = parse_trees("((It) ((is) (good)))", empty_nodes="token", require_labels=False)
     assert tree.words == ["It", "is", "good"]
     assert set(tree.labels) == {""}
+    (tree,) = parse_trees("(good)", empty_nodes="token")  # only inner nodes need labels
+    assert (tree.words, tree.labels) == (["good"], ("",))
 
 
 def test_options_are_those_of_files_too(tmp_path):
