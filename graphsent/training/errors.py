@@ -23,5 +23,9 @@ class TrainingInterrupted(KeyboardInterrupt):
     """
 
     def __init__(self, message: str, signal_number: int) -> None:
-        super().__init__(message)
+        # Both are passed on, so that the error survives pickling between processes.
+        super().__init__(message, signal_number)
         self.signal_number = signal_number
+
+    def __str__(self) -> str:
+        return str(self.args[0])

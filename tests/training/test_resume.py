@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import random
 import signal
 import subprocess
@@ -89,6 +90,12 @@ def test_ctrl_c_at_any_time(configure, tmp_path, monkeypatch, method, call, kept
     whole = train(config, tmp_path / "whole", echo=silent)
     assert len(whole["history"]) == EPOCHS
     assert_same(resumed, whole, [tmp_path / "stopped", tmp_path / "whole"])
+
+
+def test_an_interruption_survives_pickling():
+    """As from a pool of processes, which would break if it could not read the error."""
+    error = pickle.loads(pickle.dumps(TrainingInterrupted("stopped", signal.SIGTERM)))
+    assert (str(error), error.signal_number) == ("stopped", signal.SIGTERM)
 
 
 def test_ctrl_c_where_exceptions_are_swallowed(configure, tmp_path, monkeypatch):
