@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -54,13 +53,15 @@ class RerankTask(Task):
     def __init__(self, split_seed: int) -> None:
         self.split_seed = split_seed
         self.options = {"split_seed": split_seed}
-        self._read = functools.cache(_lists_with_gold)  # a large file, also read for its labels
+        # Lists that were read for their labels: the file is large, and is read next.
+        self._waiting: dict[Path, list[ParseList]] = {}
 
     def find_labels(self, path: Path) -> tuple[str, ...]:
         """The node labels of all trees of a file, as the model reads them."""
         from graphsent.models import ParseReranker
 
-        return ParseReranker.labels_of(self.read(path))
+        self._waiting[path] = lists = _lists_with_gold(path)
+        return ParseReranker.labels_of(lists)
 
     def read(self, path: Path, parses: Sequence[Path] = ()) -> list[ParseList]:
         """The n-best lists of a file; see :mod:`graphsent.trees.nbest` for its format.
@@ -69,7 +70,7 @@ class RerankTask(Task):
             TreeError: A list is malformed.
             DataError: A list has no gold tree.
         """
-        return self._read(path)
+        return self._waiting.pop(path, None) or _lists_with_gold(path)
 
     def metrics(self) -> RerankMetrics:
         """F1, precision and recall of the choice; F1 of the 1-best, oracle and worst choices."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import pickle
 import shutil
 
 import pytest
@@ -79,6 +80,21 @@ def test_evaluation_on_the_lists_of_another_data_directory(lists, tmp_path, caps
     capsys.readouterr()
     assert main(["evaluate", str(out), f"--data-dir={other}"]) == 0
     assert f"(test 3, published: 245) from {other / 'parses'}" in capsys.readouterr().out
+
+
+def test_the_task_can_be_sent_to_another_process(lists):
+    task = get_task("rerank", split_seed=3)
+    task.load(parses_dir=lists)
+    sent = pickle.loads(pickle.dumps(task))
+    assert (sent.options, sent.label_names) == (task.options, task.label_names)
+
+
+def test_lists_that_have_changed_are_read_again(lists):
+    task, heldout = get_task("rerank"), lists / "wsj.nbest.heldout.gz"
+    assert len(task.load(parses_dir=lists).splits["test"]) == 10
+    first, *_ = gzip.decompress(heldout.read_bytes()).decode().split("\n\n")
+    heldout.write_bytes(gzip.compress(first.encode()))
+    assert len(task.load(parses_dir=lists).splits["test"]) == 1
 
 
 def test_conflicting_options(lists, tmp_path, capsys):
