@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 
 import pytest
 from own_files import own_examples, write_trees, write_tsv
@@ -30,6 +31,14 @@ def test_labels_are_those_of_the_file(tsv):
     assert task.label_names == ("neg", "pos")
     assert set(data.splits["train"]) >= {Sentence(["a", "good", "film"], "1")}
     assert {each.label for each in data.splits["train"]} == {"0", "1"}
+
+
+def test_the_task_can_be_sent_to_another_process(tsv):
+    task = get_task("own", train=str(tsv))
+    data = task.load(tree_kind="words")
+    sent = pickle.loads(pickle.dumps(task))
+    assert sent.label_names == task.label_names
+    assert sent.load(tree_kind="words").splits == data.splits
 
 
 def test_numeric_labels_are_sorted(tmp_path):

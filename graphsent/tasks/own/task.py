@@ -288,13 +288,15 @@ class OwnTask(Task):
             example = TreePair(contents[0], contents[1], score, name)
         return example if trees is None else shaped(example, trees, tree_kind)
 
-    @functools.cached_property
-    def _code(self) -> Callable[[str], str]:
-        """Maps a label to its class index or score; "" if it has none."""
+    def _code(self, label: str) -> str:
+        """The class index or score of a label; "" if it has none."""
         if self._own.regression:
-            return lambda label: "" if decimal(label) is None else label
-        indices = {label: str(index) for index, label in enumerate(self.label_names)}
-        return lambda label: indices.get(label, "")
+            return "" if decimal(label) is None else label
+        return self._indices.get(label, "")
+
+    @functools.cached_property
+    def _indices(self) -> dict[str, str]:
+        return {label: str(index) for index, label in enumerate(self.label_names)}
 
     def _find_labels(self, good_rows: Callable[[str], Iterable[GoodRow]]) -> None:
         """Finds the labels in train, unless they are known or are scores."""
