@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import torch
 
+from graphsent._files import named
 from graphsent._threads import torch_threads
 from graphsent.models import load_pretrained, model_class
 from graphsent.training.card import model_card
@@ -25,7 +26,6 @@ from graphsent.training.subnormals import flushed_subnormals
 __all__ = ["FREE_OPTIONS", "changed_options", "resume", "show", "train", "train_checked"]
 
 Echo = Callable[[str], None]
-show = functools.partial(print, flush=True)  # also visible at once in files and pipes
 
 # Facts about a run that must not change between its start and its resumption.
 _LASTING = ("corpus", "trees", "word_vectors", "encoder")
@@ -34,6 +34,17 @@ _OF_WORDS = ("lower_fallback", "tokenizer")
 # Options that may change, since they do not affect the figures of an epoch. An encoder that was
 # moved is the same one.
 FREE_OPTIONS = ("device", "encoder", "engine", "epochs", "logger", "num_threads", "patience")
+
+
+def show(line: str) -> None:
+    """Prints a line, visible at once also in files and pipes.
+
+    Raises:
+        OSError: It cannot be written; ``filename`` is standard output, not a file of the run.
+    """
+    output = Path("standard output")
+    with named(output, output):
+        print(line, flush=True)
 
 
 def train(

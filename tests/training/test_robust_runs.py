@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import os
 import random
 import subprocess
@@ -69,6 +71,19 @@ def test_a_later_failure_keeps_completed_epochs(configure, tmp_path, monkeypatch
     with pytest.raises(TrainingError, match="holds a run"):
         train(configure(), tmp_path / "run", echo=silent)
     resume(tmp_path / "run", echo=silent)
+
+
+def test_standard_output_on_a_full_disk_is_named(configure, tmp_path, monkeypatch):
+    class Full(io.StringIO):
+        def write(self, text: str) -> int:
+            if text.startswith("epoch"):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            return super().write(text)
+
+    monkeypatch.setattr(sys, "stdout", Full())
+    with pytest.raises(OSError, match=os.strerror(errno.ENOSPC)) as failed:
+        train(configure(), tmp_path / "run")
+    assert failed.value.filename == "standard output"  # not the logs of the run
 
 
 def test_a_run_without_a_complete_epoch_is_replaced(tmp_path):
