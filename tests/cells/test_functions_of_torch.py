@@ -64,6 +64,11 @@ POINTWISE = {
     "reciprocals": lambda cell, h: torch.reciprocal(h) + h.abs().rsqrt(),
     "powers": lambda cell, h: h**3 - h.pow(1) / 2 + h.abs().pow(0.5) * h**-1,
     "another root": lambda cell, h: h.abs() ** -0.5,
+    "other powers": lambda cell, h: (
+        h**4 * 0.1 + h.abs() ** 1.7 - h.abs().pow(0.7) * h**0 + (1 + h * h) ** -1.5
+    ),
+    "sine and cosine": lambda cell, h: torch.sin(h) * h + torch.cos(3 * h) * cell.p.sin(),
+    "inverse hyperbolic tangent": lambda cell, h: torch.atanh(h * torch.rsqrt(1 + h * h) * 0.9),
     "log": lambda cell, h: torch.log(h.abs()) * h,
     "log1p, expm1": lambda cell, h: torch.log1p(h.abs()) * torch.expm1(h.clamp(max=0.0)),
     "interpolation": lambda cell, h: torch.lerp(h, h * 2, torch.sigmoid(h)) + h.lerp(1 + h, 0.7),
@@ -506,6 +511,7 @@ ALL_DIMENSIONS = "it reduces over all dimensions, "
             lambda cell, h: (torch.ones_like(h) * cell.p).tanh() * h,
             "it combines parameters that were expanded to all nodes",
         ),
+        (lambda cell, h: h.exp() ** cell.p, "it raises to a power that is not a number"),
         (lambda cell, h: (h > 0) * 0.1 * h, "it computes with the results of comparisons"),
         (
             lambda cell, h: ((h > 0) & (cell.p > 0)) * h,
@@ -585,7 +591,8 @@ ALL_DIMENSIONS = "it reduces over all dimensions, "
         *("other size", "another type", "a copy"),
         *("ones of another type", "ones elsewhere", "moved comparison", "type of a comparison"),
         *("all dimensions", "no dimensions", "maxima of two dimensions", "product of many"),
-        *("variance", "the same for all", "a parameter for all", "a comparison times a number"),
+        *("variance", "the same for all", "a parameter for all", "a power that is a parameter"),
+        "a comparison times a number",
         *("mixed conditions", "choice by a parameter", "given memory", "more columns"),
         *("many slopes", "another approximation", "another type of a softmax"),
         *("a row in place of numbers", "product with states", "columns of a product"),

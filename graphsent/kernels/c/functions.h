@@ -91,6 +91,23 @@ static inline vec square_root(vec x) {
   return x;
 }
 
+static inline vec sine(vec x) {
+  for (int i = 0; i < LANES; i++) x[i] = SINGLE ? sinf(x[i]) : sin(x[i]);
+  return x;
+}
+
+static inline vec cosine(vec x) {
+  for (int i = 0; i < LANES; i++) x[i] = SINGLE ? cosf(x[i]) : cos(x[i]);
+  return x;
+}
+
+static inline vec power(vec x, vec exponent) {
+  for (int i = 0; i < LANES; i++) {
+    x[i] = SINGLE ? powf(x[i], exponent[i]) : pow(x[i], exponent[i]);
+  }
+  return x;
+}
+
 // erf x = x P(x^2) up to 1, and 1 - exp(-x^2) Q((x - 3) / (x + 3)) from there to 6. Coefficients,
 // from the highest power on, are those of interpolation at Chebyshev nodes.
 static inline vec error_function(vec x) {

@@ -24,6 +24,9 @@ typedef real vec;
 #define error_function erf
 #define logarithm log
 #define log_of_1_plus log1p
+#define sine sin
+#define cosine cos
+#define power pow
 
 // Runs STEP(j, n) over the columns; a row is complete before the next is begun.
 #define OVER_ROW(size, STEP)                                              \

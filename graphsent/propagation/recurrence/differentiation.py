@@ -60,7 +60,9 @@ class Operand:
         self.expressions, self.ref = expressions, ref
 
     __add__, __sub__, __mul__, __truediv__ = map(_operator, ("add", "sub", "mul", "div"))
-    exp, at_least, _where = map(_operator, ("exp", "step", "where"))
+    exp, sin, cos, pow, at_least, _where = map(
+        _operator, ("exp", "sin", "cos", "pow", "step", "where")
+    )
 
     def number(self, number: float) -> Operand:
         """A number in each of the columns."""

@@ -62,6 +62,14 @@ OPERATIONS = {
         lambda g, y, a: (g * ((-a * a).exp() * a.number(2 / math.sqrt(math.pi))),),
         slow=True,
     ),
+    "sin": Operation(torch.sin, "sine({})".format, lambda g, y, a: (g * a.cos(),), slow=True),
+    "cos": Operation(torch.cos, "cosine({})".format, lambda g, y, a: (-g * a.sin(),), slow=True),
+    "pow": Operation(  # to a power that is a number
+        torch.pow,
+        "power({}, {})".format,
+        lambda g, y, a, b: (g * (b * a.pow(b - b.number(1))), None),
+        slow=True,
+    ),
     "sqrt": Operation(torch.sqrt, "square_root({})".format, lambda g, y, a: (g / (y + y),)),
     "relu": Operation(  # other formulas have another gradient at 0
         torch.relu,

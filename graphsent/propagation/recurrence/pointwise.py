@@ -22,7 +22,9 @@ from graphsent.propagation.recurrence.tracing import beforehand, pointwise, trac
 _HALF = 0.5
 _SMALL = 1e-30  # beyond, the inverse of a number may not be a normal number of its type
 
-for _name in ("sigmoid", "tanh", "exp", "expm1", "log", "log1p", "erf", "sqrt", "relu"):
+for _name in (
+    *("sigmoid", "tanh", "relu", "exp", "expm1", "log", "log1p", "erf", "sqrt", "sin", "cos"),
+):
     traced(_name)(partial(pointwise, _name))
 
 
@@ -51,7 +53,7 @@ def _div(a: Any, b: Any) -> Symbol:
 
 
 _POWERS: dict[float, Callable[[Any], Symbol]] = {
-    1: lambda a: a * 1,
+    0: lambda a: a.new_ones(a.shape),
     2: lambda a: a * a,
     3: lambda a: a * a * a,
     0.5: lambda a: a.sqrt(),
@@ -62,13 +64,14 @@ _POWERS: dict[float, Callable[[Any], Symbol]] = {
 
 @traced("pow", "square")
 def _pow(a: Any, exponent: float = 2) -> Symbol:
-    if not is_a(exponent, (int, float)) or exponent not in _POWERS:
-        raise Untraceable(f"it raises to another power than {', '.join(map(str, _POWERS))}")
-    return _POWERS[exponent](a)
+    if not is_a(exponent, (int, float)):
+        raise Untraceable("it raises to a power that is not a number")
+    return _POWERS[exponent](a) if exponent in _POWERS else pointwise("pow", a, exponent)
 
 
 traced("rsqrt")(_POWERS[-0.5])
 traced("reciprocal")(_POWERS[-1])
+traced("atanh", "arctanh")(lambda a: 0.5 * (a.log1p() - (-a).log1p()))
 
 
 @traced("addcmul")
