@@ -151,6 +151,15 @@ OTHERS = {
         + h.mean(1, True).expand_as(h).sum(1, True) * h.amax(1, True).expand_as(h).mean(1, True)
         - h.mean(1, True).expand_as(h).amax(1, True)
         + (cell.p * h.mean(1, True)).expand_as(h).logsumexp(1, True) * h
+        + torch.tanh(h).mean(1, True).expand_as(h).prod(1, True) * h
+    ),
+    "what is the same for all nodes": lambda cell, h: (
+        (torch.ones_like(h) * cell.p).tanh() * h
+        + cell.V(cell.p.expand_as(h)) * cell.V(torch.ones_like(h)) * h.sum(1, True)
+        + cell.V(torch.cat((h[..., :1], cell.p.expand_as(h)[..., 1:]), -1))
+        + cell.p.expand_as(h).sum(-1, True) * (0 * h + cell.p).norm(dim=-1, keepdim=True)
+        - cell.p.expand_as(h).detach() * cell.p.expand_as(h).logsumexp(1, True)
+        + torch.maximum(cell.p.expand_as(h).exp(), h) * cell.p.expand_as(h).softmax(-1)
     ),
     "normalize": lambda cell, h: (
         functional.normalize(h, dim=-1) + functional.normalize(h * 0, dim=-1)
@@ -503,14 +512,6 @@ ALL_DIMENSIONS = "it reduces over all dimensions, "
             lambda cell, h: h * h.var(1, unbiased=False, keepdim=True),
             "it takes the variance over predecessors",
         ),
-        (
-            lambda cell, h: h.sum(1, True).expand_as(h).prod(1, True) * h,
-            "it multiplies what is the same for all predecessors",
-        ),
-        (
-            lambda cell, h: (torch.ones_like(h) * cell.p).tanh() * h,
-            "it combines parameters that were expanded to all nodes",
-        ),
         (lambda cell, h: h.exp() ** cell.p, "it raises to a power that is not a number"),
         (lambda cell, h: (h > 0) * 0.1 * h, "it computes with the results of comparisons"),
         (
@@ -591,8 +592,7 @@ ALL_DIMENSIONS = "it reduces over all dimensions, "
         *("other size", "another type", "a copy"),
         *("ones of another type", "ones elsewhere", "moved comparison", "type of a comparison"),
         *("all dimensions", "no dimensions", "maxima of two dimensions", "product of many"),
-        *("variance", "the same for all", "a parameter for all", "a power that is a parameter"),
-        "a comparison times a number",
+        *("variance", "a power that is a parameter", "a comparison times a number"),
         *("mixed conditions", "choice by a parameter", "given memory", "more columns"),
         *("many slopes", "another approximation", "another type of a softmax"),
         *("a row in place of numbers", "product with states", "columns of a product"),

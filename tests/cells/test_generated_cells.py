@@ -191,6 +191,41 @@ class Unknown(GatedSum):
         return (h.cumsum(-1),)
 
 
+class Learned(TreeCell):
+    """An LSTM whose first state is a parameter, with a peephole; leaves have an input or none."""
+
+    def __init__(self, in_feats, hidden_feats, of_leaves):
+        super().__init__(in_feats, hidden_feats)
+        self.lstm, self.of_leaves = nn.LSTMCell(in_feats, hidden_feats), of_leaves
+        self.first = nn.Parameter(torch.rand(3, hidden_feats))
+
+    def project(self, feat):
+        return feat
+
+    def start(self, x):
+        zeros = x.new_zeros(x.shape[0], self.hidden_feats)
+        h, c, peephole = (zeros + row for row in self.first)
+        if self.of_leaves:
+            return self.lstm(x, (h, c * peephole))
+        return torch.sigmoid(h @ self.lstm.weight_hh[: self.hidden_feats].t()), c * peephole
+
+    def combine(self, children, x):
+        h, c = (part.mean(1) for part in children)
+        return self.lstm(x, (h, c + self.first[1] * self.first[2].expand_as(c)))
+
+
+@pytest.mark.parametrize("of_leaves", [True, False])
+def test_a_learned_first_state(of_leaves, monkeypatch):
+    cell = Learned(IN_FEATS, HIDDEN_FEATS, of_leaves).double()
+    for graph in graphs_for(cell).values():
+        if not graph.num_edges():
+            continue  # and then no state may depend on the input
+        feat = torch.randn(graph.num_nodes(), IN_FEATS, dtype=torch.float64)
+        assert_same(cell, graph, feat, monkeypatch)
+        words = IndexedFeat(feat[:2], torch.arange(graph.num_nodes()) % 2)
+        assert_same(cell, graph, words, monkeypatch)
+
+
 OUTSIDE = torch.ones(HIDDEN_FEATS, dtype=torch.float64)
 
 

@@ -129,11 +129,6 @@ NOT_TRACED = {
     "the numbers in a parameter": lambda self, h: h * self.q.tolist()[0][0],
     "a condition on a buffer": lambda self, h: h if self.b > 0 else -h,
     "a power": lambda self, h: torch.pow(torch.exp(h), self.p),
-    "a weight times a number": lambda self, h: self.V(torch.ones_like(h)) * h,
-    "a weight times a parameter": lambda self, h: self.V(self.p.expand(SIZE).expand_as(h)) * h,
-    "a sum with a parameter": lambda self, h: (
-        h * torch.cat([h, self.p.expand(SIZE).expand_as(h), h], 1).sum(1, keepdim=True)
-    ),
     "diagonal": in_place("fill_diagonal_", 0),
     "item": in_place("__setitem__", 0, 0),
     "sum in place": in_place("__iadd__", 1),
@@ -272,6 +267,22 @@ MOVED = {
     ),
     "pieces": lambda h: torch.cat([h.narrow(1, 2, 2), *h.split([1, 3], 1)[:1], h[:, -1:]], -1),
 }
+
+
+FOR_ALL_NODES = {
+    "a weight times a number": lambda self, h: self.V(torch.ones_like(h)) * h,
+    "a weight times a parameter": lambda self, h: self.V(self.p.expand(SIZE).expand_as(h)) * h,
+    "a sum with a parameter": lambda self, h: (
+        h * torch.cat([h, self.p.expand(SIZE).expand_as(h), h], 1).sum(1, keepdim=True)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FOR_ALL_NODES)
+def test_what_is_the_same_for_all_nodes(name):
+    cell = type("Mine", (Cell,), {"of": FOR_ALL_NODES[name]})()
+    assert cell.explain(tree(20, 3)).way != "levels"
+    assert_same(cell)
 
 
 @pytest.mark.parametrize("name", MOVED)

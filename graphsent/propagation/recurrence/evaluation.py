@@ -45,11 +45,14 @@ class Evaluation:
             degree: The highest in-degree of the nodes.
         """
         self.inputs, self.states, self.degree = inputs, states, degree
+        self.count = max(map(len, inputs))
         self.target: Any = target  # read only without slots
         self.values = dict(self._common)
         for value in self.order:
             if value not in self.values:
                 self.values[value] = self._made(value)
+                if value.domain == Domain.NODE and self.values[value].dim() == 1:  # of constants
+                    self.values[value] = self.values[value].expand(self.count, value.width)
                 if value.domain == Domain.CONSTANT:
                     self._common[value] = self.values[value]
         return [self.joined(refs, Domain.NODE) for refs in self.results]
@@ -63,7 +66,7 @@ class Evaluation:
 
     def joined(self, refs: Sequence[Ref], domain: Domain) -> Tensor:
         """Columns of values side by side, one row per node or per edge."""
-        count = max(map(len, self.inputs)) if domain == Domain.NODE else len(self.target)
+        count = self.count if domain == Domain.NODE else len(self.target)
         parts = [self.read(ref, domain).expand(count, ref.width) for ref in refs]
         return parts[0] if len(parts) == 1 else torch.cat(parts, -1)
 

@@ -135,8 +135,11 @@ class Expressions:
             self._known[key] = value
         return self._known[key]
 
-    def pointwise(self, op: str, *args: Ref) -> Ref:
-        """An operation on columns of the same width; numbers are folded, and nothing adds 0."""
+    def pointwise(self, op: str, *args: Ref, lowest: Domain = Domain.CONSTANT) -> Ref:
+        """An operation on columns of the same width; numbers are folded, and nothing adds 0.
+
+        ``lowest`` is the domain of an operation on constants.
+        """
         first = args[0].value
         if op == "add" and (first.op, first.data) == ("number", 0):
             return args[1]
@@ -145,7 +148,7 @@ class Expressions:
             return self.number(float(OPERATIONS[op].function(*numbers)), args[0].width)
         domains = {Domain.CONSTANT, *(ref.value.domain for ref in args)}
         domain = max(domains) if len(domains) < 3 else Domain.EDGE  # of nodes and sources: edges
-        return self.make(op, domain, args[0].width, args).ref()
+        return self.make(op, max(domain, lowest), args[0].width, args).ref()
 
     def number(self, number: float, width: int) -> Ref:
         """A number, repeated in ``width`` columns."""

@@ -50,13 +50,13 @@ def _product(tracer: Tracer, refs: Sequence[Ref], weight: int, out_feats: int) -
     for ref in refs:
         value = ref.value
         if value.op != "number" or value.data != 0:
-            groups.setdefault((value.domain, _is_of_inputs(value)), []).append((column, ref))
+            key = max(value.domain, Domain.NODE), _is_of_inputs(value)
+            groups.setdefault(key, []).append((column, ref))
         column += ref.width
     results = []
     for (domain, _), parts in groups.items():
-        if domain == Domain.CONSTANT:
-            raise Untraceable("it multiplies a weight by a tensor that is the same for all nodes")
-        terms = tuple(Term(rows, weight, n, out_feats) for n, rows in _joined(tracer, parts))
+        joined = _joined(tracer, domain, parts)
+        terms = tuple(Term(rows, weight, n, out_feats) for n, rows in joined)
         value = tracer.expressions.make("product", domain, out_feats, (), terms)
         results.append(_hoisted(tracer, value).ref())
     if not results:
@@ -74,7 +74,9 @@ def _hoisted(tracer: Tracer, value: Value) -> Value:
     return tracer.expressions.make("input", Domain.NODE, value.width, (), number)
 
 
-def _joined(tracer: Tracer, parts: Sequence[tuple[int, Ref]]) -> Iterator[tuple[int, Value]]:
+def _joined(
+    tracer: Tracer, domain: Domain, parts: Sequence[tuple[int, Ref]]
+) -> Iterator[tuple[int, Value]]:
     """Merges what is multiplied by adjacent columns of a weight, except states in slots."""
 
     def is_alone(ref: Ref) -> bool:
@@ -91,9 +93,9 @@ def _joined(tracer: Tracer, parts: Sequence[tuple[int, Ref]]) -> Iterator[tuple[
         end = column + ref.width
     for column, refs in groups:
         rows = refs[0].value
-        if refs != [rows.ref()]:
+        if refs != [rows.ref()] or rows.domain != domain:  # of constants, there is only one
             width = sum(ref.width for ref in refs)
-            rows = tracer.expressions.make("pack", rows.domain, width, refs)
+            rows = tracer.expressions.make("pack", domain, width, refs)
         yield column, rows
 
 

@@ -64,7 +64,7 @@ OPERATIONS = {
     ),
     "sin": Operation(torch.sin, "sine({})".format, lambda g, y, a: (g * a.cos(),), slow=True),
     "cos": Operation(torch.cos, "cosine({})".format, lambda g, y, a: (-g * a.sin(),), slow=True),
-    "pow": Operation(  # to a power that is a number
+    "pow": Operation(  # to a power without a gradient
         torch.pow,
         "power({}, {})".format,
         lambda g, y, a, b: (g * (b * a.pow(b - b.number(1))), None),

@@ -244,7 +244,9 @@ def _rms_norm(a: Any, normalized_shape: Any, weight: Any = None, eps: float | No
 def _fixed(a: Symbol) -> Any:
     """The same numbers without a gradient."""
     make = TRACING.tracer.expressions.make
-    return each(lambda ref: make("fixed", ref.value.domain, ref.width, (ref,)).ref(), a)
+    return each(
+        lambda ref: make("fixed", max(ref.value.domain, Domain.NODE), ref.width, (ref,)).ref(), a
+    )
 
 
 def sums(a: Symbol, *, keepdim: bool) -> Symbol:
@@ -256,9 +258,7 @@ def sums(a: Symbol, *, keepdim: bool) -> Symbol:
         value = ref.value
         if value.op == "number":
             return expressions.number(value.data * ref.width, 1)
-        if value.domain == Domain.CONSTANT:
-            raise Untraceable("it adds up columns of a tensor that is the same for all nodes")
-        return expressions.make("rowsum", value.domain, 1, (ref,)).ref()
+        return expressions.make("rowsum", max(value.domain, Domain.NODE), 1, (ref,)).ref()
 
     results = []
     for row in a.codes.reshape(-1, a.codes.shape[-1]):
@@ -292,11 +292,10 @@ def _over_edges(op: str, a: Symbol, dim: int, keepdim: bool) -> Symbol:
     def make(ref: Ref) -> Ref:
         if ref.value.domain not in (Domain.CONSTANT, Domain.NODE):
             return expressions.make(op, Domain.NODE, ref.width, (ref,)).ref()
-        if op == "prod":
-            raise Untraceable("it multiplies what is the same for all predecessors")
-        if op == "sum":
-            return expressions.pointwise("mul", ref, Ref(_degree(), 0, ref.width, spread=True))
-        return ref
+        if op not in ("sum", "prod"):
+            return ref
+        degree = Ref(_degree(), 0, ref.width, spread=True)
+        return expressions.pointwise("mul" if op == "sum" else "pow", ref, degree)
 
     reduced = Symbol(each(make, a).codes, (*a.shape[:dim], 1, *a.shape[dim + 1 :]))
     return reduced if keepdim else reduced.squeeze(dim)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -351,8 +352,8 @@ def pointwise(op: str, *given: Any) -> Any:
     """A pointwise operation, with broadcasting."""
     if _contain(Tensor, given) and not _contain(Symbol, given):
         return beforehand(OPERATIONS[op].function, *given)
-    expressions = TRACING.tracer.expressions
-    return each(lambda *refs: expressions.pointwise(op, *refs), *given)
+    operation = partial(TRACING.tracer.expressions.pointwise, op, lowest=Domain.NODE)
+    return each(operation, *given)
 
 
 def each(make: Callable[..., Ref], *given: Any) -> Symbol:
@@ -361,11 +362,7 @@ def each(make: Callable[..., Ref], *given: Any) -> Symbol:
     symbols = [lifted(part) for part in given]
     shape = shape_of(np.broadcast_shapes(*(symbol.numbers for symbol in symbols)))
     codes = torch.broadcast_tensors(*(symbol.codes for symbol in symbols))
-    results = [make(*refs) for refs in tracer.runs(*codes)]
-    values = [ref.value for ref in results]
-    if any(v.domain == Domain.CONSTANT and v.op not in ("constant", "number") for v in values):
-        raise Untraceable("it combines parameters that were expanded to all nodes")
-    return symbol_of(results, shape)
+    return symbol_of([make(*refs) for refs in tracer.runs(*codes)], shape)
 
 
 def _is_in_place(name: str, kwargs: Mapping[str, Any]) -> bool:
