@@ -99,6 +99,9 @@ POINTWISE = {
 }
 OTHERS = {
     "maximum": lambda cell, h: torch.maximum(h, cell.p) + torch.max(h * 2, h),
+    "the first of the largest": lambda cell, h: (
+        torch.stack([cell.p.expand_as(h), h, cell.slope.expand_as(h)], -1).max(-1).values * h
+    ),
     "minimum": lambda cell, h: torch.minimum(cell.p, h) + h.min(h * h),
     "product": lambda cell, h: (1 + h).prod(1, keepdim=True) - torch.relu(h).prod(1, True),
     "product of columns": lambda cell, h: (

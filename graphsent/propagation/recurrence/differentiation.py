@@ -44,8 +44,9 @@ def _operator(op: str) -> Callable[..., Operand]:
     """A method that applies an operation to columns and others."""
 
     def operate(*columns: Operand) -> Operand:
-        expressions = columns[0].expressions
-        return Operand(expressions, expressions.pointwise(op, *(part.ref for part in columns)))
+        expressions, domain = columns[0].expressions, columns[0].domain
+        refs = [part.ref for part in columns]
+        return Operand(expressions, domain, expressions.pointwise(op, *refs, of_constants=domain))
 
     return operate
 
@@ -53,11 +54,12 @@ def _operator(op: str) -> Callable[..., Operand]:
 class Operand:
     """Columns with arithmetic operators, in which the gradients of operations are written.
 
-    ``a.at_least(b)`` is 1 where ``a`` is at least ``b``, else 0.
+    ``a.at_least(b)`` is 1 where ``a`` is at least ``b``, else 0. ``domain`` is that of the
+    operation, and of what is computed from constants.
     """
 
-    def __init__(self, expressions: Expressions, ref: Ref) -> None:
-        self.expressions, self.ref = expressions, ref
+    def __init__(self, expressions: Expressions, domain: Domain, ref: Ref) -> None:
+        self.expressions, self.domain, self.ref = expressions, domain, ref
 
     __add__, __sub__, __mul__, __truediv__ = map(_operator, ("add", "sub", "mul", "div"))
     exp, sin, cos, pow, at_least, _where = map(
@@ -66,7 +68,8 @@ class Operand:
 
     def number(self, number: float) -> Operand:
         """A number in each of the columns."""
-        return Operand(self.expressions, self.expressions.number(number, self.ref.width))
+        ref = self.expressions.number(number, self.ref.width)
+        return Operand(self.expressions, self.domain, ref)
 
     def __rsub__(self, number: float) -> Operand:
         return self.number(number) - self
@@ -177,11 +180,12 @@ class Gradients:
 
     def _through_operation(self, result: Ref, gradient: Ref) -> None:
         args = [arg.part(result.first, result.width) for arg in result.value.args]
-        given = [Operand(self._expressions, ref) for ref in (gradient, result, *args)]
+        domain = result.value.domain
+        given = [Operand(self._expressions, domain, ref) for ref in (gradient, result, *args)]
         shares = OPERATIONS[result.value.op].gradients(*given)
         for arg, share in zip(args, shares, strict=True):
             if share is not None:
-                self._give(arg, share.ref, result.value.domain)
+                self._give(arg, share.ref, domain)
 
     def _through_product(self, value: Value, pieces: list[Share]) -> None:
         sums = self._packed(value, pieces)

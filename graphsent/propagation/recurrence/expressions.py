@@ -135,10 +135,10 @@ class Expressions:
             self._known[key] = value
         return self._known[key]
 
-    def pointwise(self, op: str, *args: Ref, lowest: Domain = Domain.CONSTANT) -> Ref:
+    def pointwise(self, op: str, *args: Ref, of_constants: Domain = Domain.NODE) -> Ref:
         """An operation on columns of the same width; numbers are folded, and nothing adds 0.
 
-        ``lowest`` is the domain of an operation on constants.
+        ``of_constants`` is the domain of the result if all arguments are constants.
         """
         first = args[0].value
         if op == "add" and (first.op, first.data) == ("number", 0):
@@ -148,7 +148,9 @@ class Expressions:
             return self.number(float(OPERATIONS[op].function(*numbers)), args[0].width)
         domains = {Domain.CONSTANT, *(ref.value.domain for ref in args)}
         domain = max(domains) if len(domains) < 3 else Domain.EDGE  # of nodes and sources: edges
-        return self.make(op, max(domain, lowest), args[0].width, args).ref()
+        if domain == Domain.CONSTANT:
+            domain = of_constants
+        return self.make(op, domain, args[0].width, args).ref()
 
     def number(self, number: float, width: int) -> Ref:
         """A number, repeated in ``width`` columns."""

@@ -352,8 +352,7 @@ def pointwise(op: str, *given: Any) -> Any:
     """A pointwise operation, with broadcasting."""
     if _contain(Tensor, given) and not _contain(Symbol, given):
         return beforehand(OPERATIONS[op].function, *given)
-    operation = partial(TRACING.tracer.expressions.pointwise, op, lowest=Domain.NODE)
-    return each(operation, *given)
+    return each(partial(TRACING.tracer.expressions.pointwise, op), *given)
 
 
 def each(make: Callable[..., Ref], *given: Any) -> Symbol:
