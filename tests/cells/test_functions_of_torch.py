@@ -65,10 +65,14 @@ POINTWISE = {
     "powers": lambda cell, h: h**3 - h.pow(1) / 2 + h.abs().pow(0.5) * h**-1,
     "another root": lambda cell, h: h.abs() ** -0.5,
     "other powers": lambda cell, h: (
-        h**4 * 0.1 + h.abs() ** 1.7 - h.abs().pow(0.7) * h**0 + (1 + h * h) ** -1.5
+        (h**4 * 0.1 + h.abs() ** 1.7 - h.abs().pow(0.7) * h**0 + (1 + h * h) ** -1.5)
+        + ((1 + h * h) ** (cell.p - 1) + h.abs() ** torch.sigmoid(h) - 2 ** torch.tanh(h))
     ),
-    "sine and cosine": lambda cell, h: torch.sin(h) * h + torch.cos(3 * h) * cell.p.sin(),
-    "inverse hyperbolic tangent": lambda cell, h: torch.atanh(h * torch.rsqrt(1 + h * h) * 0.9),
+    "sine, cosine, inverse hyperbolic tangent": lambda cell, h: (
+        torch.sin(h) * h
+        + torch.cos(3 * h) * cell.p.sin()
+        + torch.atanh(h * torch.rsqrt(1 + h * h) * 0.9)
+    ),
     "log": lambda cell, h: torch.log(h.abs()) * h,
     "log1p, expm1": lambda cell, h: torch.log1p(h.abs()) * torch.expm1(h.clamp(max=0.0)),
     "interpolation": lambda cell, h: torch.lerp(h, h * 2, torch.sigmoid(h)) + h.lerp(1 + h, 0.7),
@@ -515,7 +519,6 @@ ALL_DIMENSIONS = "it reduces over all dimensions, "
             lambda cell, h: h * h.var(1, unbiased=False, keepdim=True),
             "it takes the variance over predecessors",
         ),
-        (lambda cell, h: h.exp() ** cell.p, "it raises to a power that is not a number"),
         (lambda cell, h: (h > 0) * 0.1 * h, "it computes with the results of comparisons"),
         (
             lambda cell, h: ((h > 0) & (cell.p > 0)) * h,
@@ -595,7 +598,7 @@ ALL_DIMENSIONS = "it reduces over all dimensions, "
         *("other size", "another type", "a copy"),
         *("ones of another type", "ones elsewhere", "moved comparison", "type of a comparison"),
         *("all dimensions", "no dimensions", "maxima of two dimensions", "product of many"),
-        *("variance", "a power that is a parameter", "a comparison times a number"),
+        *("variance", "a comparison times a number"),
         *("mixed conditions", "choice by a parameter", "given memory", "more columns"),
         *("many slopes", "another approximation", "another type of a softmax"),
         *("a row in place of numbers", "product with states", "columns of a product"),

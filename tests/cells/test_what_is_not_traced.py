@@ -128,7 +128,6 @@ NOT_TRACED = {
     "the number in a parameter": lambda self, h: h * float(self.p.detach()),
     "the numbers in a parameter": lambda self, h: h * self.q.tolist()[0][0],
     "a condition on a buffer": lambda self, h: h if self.b > 0 else -h,
-    "a power": lambda self, h: torch.pow(torch.exp(h), self.p),
     "diagonal": in_place("fill_diagonal_", 0),
     "item": in_place("__setitem__", 0, 0),
     "sum in place": in_place("__iadd__", 1),
@@ -270,6 +269,7 @@ MOVED = {
 
 
 FOR_ALL_NODES = {
+    "a power": lambda self, h: torch.pow(torch.exp(h), self.p),
     "a weight times a number": lambda self, h: self.V(torch.ones_like(h)) * h,
     "a weight times a parameter": lambda self, h: self.V(self.p.expand(SIZE).expand_as(h)) * h,
     "a sum with a parameter": lambda self, h: (

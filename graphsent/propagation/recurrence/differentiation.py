@@ -62,9 +62,8 @@ class Operand:
         self.expressions, self.domain, self.ref = expressions, domain, ref
 
     __add__, __sub__, __mul__, __truediv__ = map(_operator, ("add", "sub", "mul", "div"))
-    exp, sin, cos, pow, at_least, _where = map(
-        _operator, ("exp", "sin", "cos", "pow", "step", "where")
-    )
+    exp, log, sin, cos, pow = map(_operator, ("exp", "log", "sin", "cos", "pow"))
+    at_least, _where = map(_operator, ("step", "where"))
 
     def number(self, number: float) -> Operand:
         """A number in each of the columns."""

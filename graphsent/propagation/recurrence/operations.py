@@ -64,10 +64,10 @@ OPERATIONS = {
     ),
     "sin": Operation(torch.sin, "sine({})".format, lambda g, y, a: (g * a.cos(),), slow=True),
     "cos": Operation(torch.cos, "cosine({})".format, lambda g, y, a: (-g * a.sin(),), slow=True),
-    "pow": Operation(  # to a power without a gradient
+    "pow": Operation(
         torch.pow,
         "power({}, {})".format,
-        lambda g, y, a, b: (g * (b * a.pow(b - b.number(1))), None),
+        lambda g, y, a, b: (g * (b * a.pow(b - b.number(1))), g * y.chosen(y * a.log())[0]),
         slow=True,
     ),
     "sqrt": Operation(torch.sqrt, "square_root({})".format, lambda g, y, a: (g / (y + y),)),

@@ -63,10 +63,9 @@ _POWERS: dict[float, Callable[[Any], Symbol]] = {
 
 
 @traced("pow", "square")
-def _pow(a: Any, exponent: float = 2) -> Symbol:
-    if not is_a(exponent, (int, float)):
-        raise Untraceable("it raises to a power that is not a number")
-    return _POWERS[exponent](a) if exponent in _POWERS else pointwise("pow", a, exponent)
+def _pow(a: Any, exponent: Any = 2) -> Symbol:
+    known = _POWERS.get(exponent) if is_a(exponent, (int, float)) else None
+    return pointwise("pow", a, exponent) if known is None else known(a)
 
 
 traced("rsqrt")(_POWERS[-0.5])
