@@ -449,6 +449,7 @@ def test_dropout_while_training():
 
 
 JOINED = "it concatenates nodes or predecessors, or tensors of different sizes"
+PADDED = "it pads nodes or predecessors, or by other than a number"
 SOME = "it selects some of the nodes or predecessors, or merges them with columns"
 INDICES = "it uses the indices of maxima or minima"
 OTHER_NORM = "it takes another norm than the Euclidean"
@@ -486,6 +487,8 @@ ALL_DIMENSIONS = "it reduces over all dimensions, "
         (lambda cell, h: h[:, :1], SOME),
         (lambda cell, h: h.split(100, 1)[0], SOME),
         (lambda cell, h: h.squeeze(), SOME),
+        (lambda cell, h: functional.pad(h, (0, 0, 1, 0)), PADDED),
+        (lambda cell, h: functional.pad(h, (1, 0), "replicate")[..., 1:], PADDED),
         (lambda cell, h: torch.stack([h, h]).reshape(h.shape[0], 2, -1, SIZE).sum(1), SOME),
         (lambda cell, h: h * (h.max(2, True).indices == 0), INDICES),
         (lambda cell, h: h * h.max(2, True).indices.float(), INDICES),
@@ -592,7 +595,8 @@ ALL_DIMENSIONS = "it reduces over all dimensions, "
     ids=[
         *("ellipsis", "no result", "three operands", "unknown index", "keyword"),
         *("predecessors twice", "predecessors and their sum", "a node", "a predecessor"),
-        *("some predecessors", "squeezed", "exchanged nodes", "equal indices"),
+        *("some predecessors", "squeezed", "padded predecessors", "repeated column"),
+        *("exchanged nodes", "equal indices"),
         *("indices as numbers", "some indices", "type of indices", "an array", "a mask"),
         *("spectral norm", "norm 1", "normalized by the largest", "norm of another type", "odd"),
         *("other size", "another type", "a copy"),

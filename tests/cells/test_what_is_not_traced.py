@@ -264,6 +264,9 @@ MOVED = {
         h.unsqueeze(1).masked_fill((h > 0).unsqueeze(1), 0.5).squeeze(1)
         + torch.where((h < 0)[:, [1, 0, 3, 2]], h, -h) * (h > 0)[:, :1].expand_as(h)
     ),
+    "padded": lambda h: (
+        functional.pad(h, (1, -1)) + functional.pad(h[:, None, :2], (0, 2, 1, 0), value=0.5).sum(1)
+    ),
     "pieces": lambda h: torch.cat([h.narrow(1, 2, 2), *h.split([1, 3], 1)[:1], h[:, -1:]], -1),
 }
 

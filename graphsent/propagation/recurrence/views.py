@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from graphsent.propagation.recurrence.symbols import (
     CHILDREN,
@@ -140,6 +141,16 @@ def _cat(tensors: Sequence[Any], dim: int = 0) -> Symbol:
     codes = torch.cat([part.codes for part in symbols], dim)
     shape = symbols[0].shape
     return Symbol(codes, (*shape[:dim], codes.shape[dim], *shape[dim + 1 :]))
+
+
+@traced("pad")
+def _pad(a: Symbol, pad: Sequence[int], mode: str = "constant", value: Any = None) -> Symbol:
+    kept = a.dim() - len(pad) // 2
+    if mode != "constant" or any(is_a(size, Size) for size in a.shape[kept:]):
+        raise Untraceable("it pads nodes or predecessors, or by other than a number")
+    code = float(lifted(0.0 if value is None else value).codes)
+    codes = functional.pad(a.codes, pad, value=code)
+    return Symbol(codes, (*a.shape[:kept], *codes.shape[kept:]))
 
 
 @traced("stack")
