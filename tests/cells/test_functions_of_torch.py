@@ -694,6 +694,10 @@ OF_TWO = {
         lambda h: torch.lerp(h[:, 0], h[:, 1], h[:, 1].sigmoid()),
         [[-INF, 1.0, INF, 2.0], [2.0, 2.0, -2.0, -1.0]],
     ),
+    "powers of 0, and with exponents 0 and 1": (
+        lambda h: h[:, 0] ** h[:, 1],
+        [[0.0, 0.0, 0.0, 0.0, -2.0, 2.0, INF, 3.0], [0.0, 1.0, 2.0, 0.5, 0.0, 0.0, 0.0, INF]],
+    ),
     "interpolation by weights": (
         lambda h: torch.lerp(h[:, 0], 1 - h[:, 0], h[:, 1]),
         [[1e8, 1000.0, 3.0, 2.0, 1.0], [1.0, 0.999, 0.5, 0.25, -0.75]],

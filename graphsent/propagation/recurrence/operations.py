@@ -67,7 +67,10 @@ OPERATIONS = {
     "pow": Operation(
         torch.pow,
         "power({}, {})".format,
-        lambda g, y, a, b: (g * (b * a.pow(b - b.number(1))), g * y.chosen(y * a.log())[0]),
+        lambda g, y, a, b: (
+            g * b.chosen(b * a.pow(b - b.number(1)))[0],  # not 0 times infinity
+            g * a.chosen(y * a.log())[0],
+        ),
         slow=True,
     ),
     "sqrt": Operation(torch.sqrt, "square_root({})".format, lambda g, y, a: (g / (y + y),)),
