@@ -162,7 +162,6 @@ NOT_TRACED = {
     "indices in a tensor": lambda self, h: h + h[:, torch.tensor([2, 0])].sum(1, keepdim=True),
     "a mask": lambda self, h: h + h[:, [True, False, True, True]].sum(1, keepdim=True),
     "a number as maximum": an_operator(lambda h: h.maximum(0.5)),
-    "a power of a number": an_operator(lambda h: 2**h),
     "a remainder": an_operator(lambda h: h % 1),
     "a variance over everything": lambda self, h: h * torch.stack([h, 2 * h], 1).var(True),
     "any of a dimension": lambda self, h: h * h.gt(0).any(1, keepdim=True),
@@ -273,6 +272,7 @@ MOVED = {
 
 FOR_ALL_NODES = {
     "a power": lambda self, h: torch.pow(torch.exp(h), self.p),
+    "a power of a number": lambda self, h: 2**h,
     "a weight times a number": lambda self, h: self.V(torch.ones_like(h)) * h,
     "a weight times a parameter": lambda self, h: self.V(self.p.expand(SIZE).expand_as(h)) * h,
     "a sum with a parameter": lambda self, h: (
