@@ -270,7 +270,7 @@ MOVED = {
 }
 
 
-FOR_ALL_NODES = {
+TRACED = {
     "a power": lambda self, h: torch.pow(torch.exp(h), self.p),
     "a power of a number": lambda self, h: 2**h,
     "a weight times a number": lambda self, h: self.V(torch.ones_like(h)) * h,
@@ -281,9 +281,9 @@ FOR_ALL_NODES = {
 }
 
 
-@pytest.mark.parametrize("name", FOR_ALL_NODES)
-def test_what_is_the_same_for_all_nodes(name):
-    cell = type("Mine", (Cell,), {"of": FOR_ALL_NODES[name]})()
+@pytest.mark.parametrize("name", TRACED)
+def test_what_is_traced(name):
+    cell = type("Mine", (Cell,), {"of": TRACED[name]})()
     assert cell.explain(tree(20, 3)).way != "levels"
     assert_same(cell)
 
