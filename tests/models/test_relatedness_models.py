@@ -166,6 +166,7 @@ def test_inputs_that_are_not_pairs_are_rejected(given, message):
         ({"dropout": 1.5}, "dropout: expected a probability from 0 to 1, got 1.5"),
         ({"comparison": 0}, "comparison: expected at least 1, got 0"),
         ({"label_names": ["low", "high"]}, "label_names: expected 5"),
+        ({"label_names": []}, "label_names: expected 5"),
     ],
 )
 def test_incompatible_options(options, message):

@@ -79,7 +79,8 @@ class RelatednessModel(Model):
         if num_classes < 2 and goal == "classification":
             raise ModelError(f"num_classes: expected at least 2 classes, got {num_classes}")
         levels = [str(score) for score in range(1, num_classes + 1)]
-        self.label_names = class_names(num_classes, label_names or levels)
+        names = levels if label_names is None else label_names
+        self.label_names = class_names(num_classes, names)
         check_rates(dropout=dropout)
         self.dropout = Dropout(dropout)
         self.head = RelatednessHead(num_features, comparison, num_classes)
