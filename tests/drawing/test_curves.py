@@ -9,7 +9,7 @@ from pictures import assert_no_overlap, texts
 from graphsent.drawing import draw_curves
 from graphsent.errors import DataError
 
-pytest.importorskip("matplotlib")
+to_hex = pytest.importorskip("matplotlib.colors").to_hex
 
 
 @pytest.mark.parametrize("epochs", [1, 2, 5, 12, 99, 1000])
@@ -37,6 +37,52 @@ def test_a_curve_lies_between_the_numbers_of_its_scale():
     heights = {round(y, 6) for _, y in places}
     share = (0.46 - scale[0]) / (scale[-1] - scale[0])
     assert round(150 * share, 6) in heights
+
+
+@pytest.mark.parametrize(
+    ("epochs", "named"),
+    [
+        (2, [1, 2]),
+        (10, [*range(1, 11)]),
+        (12, [1, 2, 4, 6, 8, 10, 12]),
+        (41, [1, 5, 10, 15, 20, 25, 30, 35, 40]),
+        (1000, [1, *range(100, 1001, 100)]),
+    ],
+)
+def test_epochs_are_named_below_their_values(epochs, named):
+    figure = draw_curves({"dev": {"loss": [1 / (epoch + 1) for epoch in range(epochs)]}})
+    lines, _, markers = figure.axes[0].collections
+    curve = lines.get_segments()[1 - epochs :]
+    places = [curve[0][0][0], *(end[0] for _, end in curve)]
+    found = {
+        int(text.get_text()): text.get_position()[0]
+        for text in figure.axes[0].texts
+        if text.get_text().isdigit()
+    }
+    assert list(found) == named
+    assert found == pytest.approx({epoch: places[epoch - 1] for epoch in named})
+    assert len(markers.get_paths()) == (epochs if epochs <= 40 else 0)
+
+
+def test_each_curve_is_named_at_its_end_in_its_colour():
+    curves = {name: [0.0, float(place)] for place, name in enumerate("cabgfed")}
+    figure = draw_curves({"dev": curves})
+    lines, *_ = figure.axes[0].collections
+    last = zip(lines.get_segments()[-7:], lines.get_colors()[-7:], strict=True)
+    ends = [(tuple(end), to_hex(color)) for (_, end), color in last]
+    names = [text for text in figure.axes[0].texts if text.get_text() in curves]
+    assert [text.get_text() for text in names] == list(curves)
+    assert [text.get_color() for text in names] == [color for _, color in ends]
+    assert len(set(ends)) == len({color for _, color in ends}) == 7
+    shifts = [
+        (x - end_x, y - end_y)
+        for (x, y), ((end_x, end_y), _) in zip(
+            (text.get_position() for text in names), ends, strict=True
+        )
+    ]
+    assert shifts == [pytest.approx(shifts[0])] * 7
+    with pytest.raises(DataError, match="dev: expected 1 to 7 curves, got 8"):
+        draw_curves({"dev": {**curves, "h": [1.0]}})
 
 
 @pytest.mark.parametrize("value", [0.0, 5.0, -3.0, 1e-7])

@@ -165,10 +165,40 @@ def test_predicted_against_gold():
     assert not any("gold" in text for text in texts(draw_tree(tree(), gold=tree().labels)))
 
 
+def test_what_has_no_label_is_not_compared_and_what_has_no_probability_shows_none():
+    figure = draw_tree(
+        tree(), labels=["3", "", "A", "B", None], gold=list("32A24"), probabilities=[None] * 5
+    )
+    assert sorted(texts(figure)) == sorted(
+        [*"3A", "B ≠ 2", "B ≠ 2: predicted B, gold 2", *tree().words]
+    )
+
+
 def test_weights_are_explained():
     shown = texts(draw_tree(tree(), edge_weights=[0.1, 0.2, 0.3, 0.4], weight_name="attention"))
     assert "width of a line: attention, from 0.10 to 0.40" in shown
     assert not any("width" in text for text in texts(draw_tree(tree())))
+
+
+def test_negative_weights_are_dashed():
+    figure = draw_tree(tree(), edge_weights=[0.5, -1, 0, 2])
+    lines, *_ = figure.axes[0].collections
+    is_dashed = [dashes is not None for _, dashes in lines.get_linestyles()]
+    assert is_dashed[3:] == [False, True, False, False]  # after the lines to the words
+    assert "width of a line: weight, from -1.00 to 2.00; dashed: negative" in texts(figure)
+
+
+@pytest.mark.parametrize("direction", ["bottom_up", "top_down"])
+def test_weights_are_written_at_their_edges_near_the_child(direction):
+    graph = constituency_graph(tree(), direction)
+    weights = [0.25, 0.5, 0.75, 1.25]
+    figure = draw_tree(graph, labels=[*"RABCD"], edge_weights=weights, show_weights=True)
+    places = {text.get_text(): np.array(text.get_position()) for text in figure.axes[0].texts}
+    for weight, child, parent in zip(weights, "ABCD", "RRBB", strict=True):
+        place = places[f"{weight:.2f}"]
+        below, above = place - places[child], places[parent] - place
+        assert 0 < below[1] < above[1]
+        assert np.linalg.norm(below) < np.linalg.norm(above)
 
 
 @every_direction
