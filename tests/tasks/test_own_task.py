@@ -81,6 +81,13 @@ def test_the_split_depends_on_its_seed_and_not_on_the_order(tsv, tmp_path):
     assert first != other
 
 
+def test_the_split_never_changes(tsv):
+    # Users' results depend on it.
+    data = get_task("own", train=str(tsv), split_seed=3).load(tree_kind="words")
+    lines = {split: [place.line for place in data.places[split]] for split in ("dev", "test")}
+    assert lines == {"dev": [5, 13, 14, 22, 34, 50], "test": [9, 17, 25, 32, 42, 54]}
+
+
 def test_the_same_text_falls_on_one_side(tmp_path):
     rows = [(label, form) for label, text in own_examples() for form in (text, text.upper() + " !")]
     rows += [("neg", "A good  film"), ("pos", "café"), ("neg", "cafe\u0301")]

@@ -113,6 +113,12 @@ def test_the_held_out_dev_split():
     assert np.count_nonzero(twice[:200] != twice[200:]) <= 1
 
 
+def test_the_held_out_dev_split_never_changes():
+    # Published results depend on it.
+    chosen = held_out([f"Question {number} ?" for number in range(100)], 0.1, seed=1)
+    assert np.flatnonzero(chosen).tolist() == [8, 23, 44, 54, 69, 70, 77, 85, 86, 96]
+
+
 def test_fine_classes(tmp_path):
     write_embedded(tmp_path, QUESTIONS[:2])
     task = get_task("trec", classes="fine")
