@@ -43,6 +43,7 @@ def test_statistics_of_sentences(tmp_path, look):
     found = content["splits"]["test"]
     assert (found["words_not_in_train"], found["running_words_not_in_train"]) == (1, 1)
     assert found["texts_in_train"] == 1
+    assert (found["repeated_texts"], found["texts_with_several_labels"]) == (0, 0)
     assert content["test_texts_in_dev"] == 2
     assert content["bad_lines"] == []
     assert "train: 4 examples" in printed

@@ -399,3 +399,17 @@ def test_movie_reviews_as_trees(parses_dir):
     assert [len(data.splits[split]) for split in ("train", "dev", "test")] == [8530, 1066, 1066]
     first = next(read_examples(OwnFile(parses_dir / "mr.conllu.gz")))
     assert (first.label, first.contents[0].words[:2]) == ("neg", ("simplistic", ","))
+
+
+def test_scores_are_described_by_their_range(tmp_path):
+    rows = [("9", "a film"), ("-2", "a play"), ("10.5", "a book"), ("9", "a song")]
+    train, dev = write_tsv(tmp_path / "train.tsv", rows), write_tsv(tmp_path / "dev.tsv", rows[:2])
+    task = get_task("own", train=str(train), dev=str(dev), regression=True, split=0)
+    source = task.load(splits=("train", "dev"), tree_kind="words").source
+    assert source.summary() == (
+        "train 4 of train.tsv, dev 2 of dev.tsv; scores from -2 to 10.5 in train"
+    )
+    described = source.describe()["splits"]
+    assert (described["train"]["scores"], described["dev"]["scores"]) == ([-2, 10.5], [-2, 9])
+    assert "labels" not in described["train"]
+    assert [file["path"] for file in described["dev"]["files"]] == [str(dev)]
