@@ -39,12 +39,14 @@ def test_the_colour_of_a_cell_is_its_share_of_the_row():
     all_of_row, none, *_, quarter, three_quarters = reds(figure)
     assert none > quarter > three_quarters > all_of_row
     assert reds(figure)[3:7] == [none] * 4
+    assert "colour: share of the row, from white (0) to blue (1)" in texts(figure)
     assert reds(draw_confusion([[1, 0], [7, 0]], ["a", "b"])) == [all_of_row, none] * 2
 
 
 def test_large_counts_and_long_names():
-    names = ["a" * 30, "b" * 31, "c"]
-    figure = draw_confusion([[123_456_789] * 3] * 3, names, title="Confusion")
-    assert texts(figure).count("123,456,789") == 9
-    assert {"a" * 30, "b" * 29 + "…"} <= set(texts(figure))
-    assert_no_overlap(figure)
+    counts = draw_confusion([[123_456_789] * 3] * 3, ["a", "b", "c"], title="Confusion")
+    assert texts(counts).count("123,456,789") == 9
+    assert_no_overlap(counts)
+    names = draw_confusion(CONFUSION, ["a" * 30, "b" * 31, "c"])
+    assert {"a" * 30, "b" * 29 + "…", "1,234"} <= set(texts(names))
+    assert_no_overlap(names)

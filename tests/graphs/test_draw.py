@@ -17,6 +17,7 @@ from pictures import assert_no_overlap, texts
 from strategies import chain_tree, dependency_trees, random_dependency_tree, random_tree, trees
 
 from graphsent._dgl import dgl
+from graphsent.drawing.palette import class_colors
 from graphsent.errors import DataError
 from graphsent.graphs import (
     constituency_batch,
@@ -118,6 +119,28 @@ def test_texts_of_a_picture():
         ["Title", "a", "lovely", "film", *"32334", *legend, *"01234"]
     )
     assert "neutral" not in texts(draw_tree(tree(), legend=False))
+    bare = draw_tree(tree(), legend=False, edge_weights=[1] * 4, probabilities=[1] * 5)
+    assert sorted(texts(bare)) == sorted(
+        ["a", "lovely", "film", *(f"{label} 1.00" for label in "32334")]
+    )
+
+
+def test_one_tree_of_a_batch_and_its_words():
+    words = {word: number for number, word in enumerate(("a", "film", "lovely"))}
+    graph = constituency_batch([tree(), "(1 (0 lovely) (1 film))"], vocab=words)
+    assert sorted(texts(draw_tree(graph, index=1, legend=False))) == [*"011", "word 0", "word 1"]
+    shown = texts(draw_tree(graph, index=1, vocab=words, legend=False))
+    assert sorted(shown) == [*"011", "film", "lovely"]
+
+
+@pytest.mark.parametrize("ordered", [True, False])
+def test_nodes_have_the_colours_of_their_classes(ordered):
+    figure = draw_tree(tree(), classes=5, ordered_classes=ordered)
+    _, _, boxes = figure.axes[0].collections
+    fills = [matplotlib.colors.to_hex(color) for color in boxes.get_facecolors()]
+    of_class = [each.fill for each in class_colors(5, [], ordered_classes=ordered)]
+    assert fills[:5] == [of_class[int(label)] for label in tree().labels]
+    assert fills[5:] == of_class  # of the legend
 
 
 def test_the_legend_names_only_classes_in_the_picture():
@@ -142,7 +165,9 @@ def test_labels_can_be_replaced():
     assert sorted(shown) == ["1"] * 4 + ["word 0", "word 1", "word 2"]
     shown = texts(draw_tree(tree(), labels=["S", None, "", "B", np.int64(2)]))
     assert sorted(shown) == ["2", "B", "S", "a", "film", "lovely"]
-    assert "0" in texts(draw_tree(tree(), labels=[torch.tensor(0)] * 5, classes=np.int64(2)))
+    options = {"classes": np.int64(2), "legend": False}
+    shown = texts(draw_tree(tree(), labels=[torch.tensor(0)] * 5, **options))
+    assert shown.count("0") == 5
 
 
 @pytest.mark.parametrize("node", [1, 3, 4])
@@ -186,6 +211,7 @@ def test_negative_weights_are_dashed():
     is_dashed = [dashes is not None for _, dashes in lines.get_linestyles()]
     assert is_dashed[3:] == [False, True, False, False]  # after the lines to the words
     assert "width of a line: weight, from -1.00 to 2.00; dashed: negative" in texts(figure)
+    assert not any("dashed" in text for text in texts(draw_tree(tree(), edge_weights=[0, 1, 1, 1])))
 
 
 @pytest.mark.parametrize("direction", ["bottom_up", "top_down"])
@@ -215,6 +241,17 @@ def test_a_tree_drawn_as_a_graph(direction, kind):
     assert len(arrows.get_paths()) == make(source, direction).num_edges()
     if kind == "dependency":
         assert any("det 2" in text for text in texts(figure))
+
+
+def test_relations_of_words_without_a_label_are_not_coloured():
+    source = DependencyTree(["a", "film"], [1, -1], labels=["", "3"], relations=["det", "root"])
+    figure = draw_tree(source, legend=False)
+    assert sorted(texts(figure)) == ["a", "det", "film", "root 3"]
+    _, _, boxes = figure.axes[0].collections
+    plain, positive = map(matplotlib.colors.to_hex, boxes.get_facecolors())
+    fills = [each.fill for each in class_colors(5, [])]
+    assert plain not in fills
+    assert positive == fills[3]
 
 
 def test_a_graph_has_one_direction():
@@ -252,6 +289,31 @@ def test_arrows_follow_the_edges(direction):
     assert not np.allclose(tips(graph), tips(reverse(graph)))
     _, arrows, *_ = draw_tree(tree()).axes[0].collections
     assert not arrows.get_paths()
+
+
+def test_siblings_are_connected_by_dashed_arrows():
+    lines, arrows, _ = draw_tree(tree(), direction="sibling").axes[0].collections
+    is_dashed = [dashes is not None for _, dashes in lines.get_linestyles()]
+    assert len(is_dashed) == len(arrows.get_paths()) == 7
+    assert sum(is_dashed) == (constituency_graph(tree(), "sibling").edata["kind"] == 0).sum()
+
+
+@every_direction
+def test_arrows_end_at_the_near_borders_of_boxes(direction):
+    labels = ["a long label", "x", "", "y", "one more label"]
+    figure = draw_tree(tree(), direction=direction, labels=labels)
+    _, arrows, boxes = figure.axes[0].collections
+    extents = [path.get_extents() for path in boxes.get_paths()]
+    middles = [np.array([box.x0 + box.x1, box.y0 + box.y1]) / 2 for box in extents]
+    source, target = (ends.tolist() for ends in constituency_graph(tree(), direction).edges())
+    edges = sorted(zip(source, target, strict=True))
+    for arrow, (start, end) in zip(arrows.get_paths(), edges, strict=True):
+        box, tip = extents[end], arrow.vertices[0]
+        across, up = 2 * abs(tip - middles[end]) / (box.width, box.height)
+        is_circle = box.width == pytest.approx(box.height)
+        assert (np.hypot(across, up) if is_circle else max(across, up)) == pytest.approx(1)
+        whole, part = (np.linalg.norm(place - middles[start]) for place in (middles[end], tip))
+        assert part < whole
 
 
 @pytest.mark.parametrize(
