@@ -72,7 +72,7 @@ def _is_utf8(path: Path) -> bool:
 @contextmanager
 def _opened(path: Path) -> Iterator[IO[bytes]]:
     """Opens a file, perhaps inside an archive, for reading; failures are DataErrors."""
-    archive = None if path.is_file() else _archive_of(path)
+    archive = _archive_of(path)
     try:
         if archive is None:
             with path.open("rb") as stream:
