@@ -302,18 +302,20 @@ def test_siblings_are_connected_by_dashed_arrows():
 def test_arrows_end_at_the_near_borders_of_boxes(direction):
     labels = ["a long label", "x", "", "y", "one more label"]
     figure = draw_tree(tree(), direction=direction, labels=labels)
-    _, arrows, boxes = figure.axes[0].collections
+    lines, arrows, boxes = figure.axes[0].collections
     extents = [path.get_extents() for path in boxes.get_paths()]
     middles = [np.array([box.x0 + box.x1, box.y0 + box.y1]) / 2 for box in extents]
     source, target = (ends.tolist() for ends in constituency_graph(tree(), direction).edges())
     edges = sorted(zip(source, target, strict=True))
-    for arrow, (start, end) in zip(arrows.get_paths(), edges, strict=True):
+    segments = lines.get_segments()[-len(edges) :]
+    for arrow, (tail, _), (start, end) in zip(arrows.get_paths(), segments, edges, strict=True):
         box, tip = extents[end], arrow.vertices[0]
         across, up = 2 * abs(tip - middles[end]) / (box.width, box.height)
         is_circle = box.width == pytest.approx(box.height)
         assert (np.hypot(across, up) if is_circle else max(across, up)) == pytest.approx(1)
-        whole, part = (np.linalg.norm(place - middles[start]) for place in (middles[end], tip))
-        assert part < whole
+        places = (tail, tip, middles[end])
+        near, far, farthest = (np.linalg.norm(place - middles[start]) for place in places)
+        assert near < far < farthest
 
 
 @pytest.mark.parametrize(
