@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import zipfile
 from collections import Counter
 
@@ -57,12 +58,25 @@ def test_a_corpus_of_nltk_is_read_in_its_archive_or_unpacked(tmp_path, task, nam
     assert "it is n't film 0 ." in sentences(packed)
     assert "a café\x97lovely , film 's 19" in sentences(packed)
     assert packed.source.counts == {"train": 32, "dev": 4, "test": 4}
-    assert f"{name}.zip/{name}; fold 0 of 10 of 40 sentences, pub" in packed.source.summary()
+    remark = f"fold 0 of 10 of 40 sentences, published: {'10,662' if task == 'mr' else '10,000'}"
+    assert packed.source.summary().endswith(f"{name}.zip/{name}; {remark}")
     folder = tmp_path / "nltk_data" / "corpora"
     with zipfile.ZipFile(folder / f"{name}.zip") as archive:
         archive.extractall(folder)
     (folder / f"{name}.zip").unlink()
     assert get_task(task).load(tmp_path, tree_kind="words").splits == packed.splits
+
+
+def test_an_archive_that_lacks_a_file_is_passed_over(tmp_path):
+    write_archive(tmp_path, "sentence_polarity", {"rt-polarity.neg": NEGATIVE})
+    missing = r"no nltk_data/corpora/sentence_polarity\.zip/sentence_polarity/rt-polarity\.pos;"
+    with pytest.raises(DataError, match=missing):
+        get_task("mr").load(tmp_path, tree_kind="words")
+    (tmp_path / "mr").mkdir()
+    for name, lines in FILES.items():
+        (tmp_path / "mr" / name).write_bytes(content(lines))
+    data = get_task("mr").load(tmp_path, tree_kind="words")
+    assert data.source.counts == {"train": 32, "dev": 4, "test": 4}
 
 
 def test_the_files_of_the_authors_are_in_latin_1(tmp_path):
@@ -107,6 +121,17 @@ def test_labels_are_the_indices_of_the_files(tmp_path):
         assert each.label == ("1" if "café" in " ".join(each.words) else "0")
 
 
+def test_checksums_are_those_of_the_files_of_all_classes(tmp_path):
+    write_reviews(tmp_path, NEGATIVE, POSITIVE)
+    source = get_task("cr").load(tmp_path, ["dev"], tree_kind="words").source
+    paths = [tmp_path / "cr" / f"custrev.{name}" for name in ("neg", "pos")]
+    sums = [hashlib.sha256(path.read_bytes()).hexdigest() for path in paths]
+    assert source.digests("dev") == sums
+    assert source.describe()["splits"]["dev"]["parts"] == [
+        {"path": str(path), "sha256": digest} for path, digest in zip(paths, sums, strict=True)
+    ]
+
+
 @pytest.mark.parametrize("line_end", ["\n", "\r\n"])
 def test_lines_without_words_are_left_out_and_named(tmp_path, line_end):
     write_reviews(tmp_path, [*NEGATIVE, ""], [" ", *POSITIVE, ""], line_end)
@@ -121,6 +146,8 @@ def test_trees_of_a_corpus_with_lines_without_words(tmp_path):
     write_reviews(tmp_path, [*NEGATIVE, ""], POSITIVE)
     (tmp_path / "parses").mkdir()
     words = get_task("cr").load(tmp_path, tree_kind="words")
+    remark = "; 1 line without words is left out: custrev.neg:21"
+    assert words.source.summary().endswith(remark)
     lines = []
     for label, texts in (("neg", [*NEGATIVE, ""]), ("pos", POSITIVE)):
         for text in texts:
@@ -135,6 +162,11 @@ def test_trees_of_a_corpus_with_lines_without_words(tmp_path):
     path.write_bytes(gzip.compress(content(lines[1:])))
     with pytest.raises(DataError, match=r"trees\.gz has 39 sentences, but .*cr has 40"):
         get_task("cr").load(tmp_path)
+
+
+def test_classes_of_sentiment_are_ordered():
+    ordered = {name: get_task(name).ordered_classes for name in ("mr", "subj", "cr")}
+    assert ordered == {"mr": True, "subj": False, "cr": True}
 
 
 @pytest.mark.parametrize("fold", [-1, 10, 1.0, True, None])
@@ -167,6 +199,7 @@ def test_a_damaged_archive(tmp_path):
         ("the '70s rock 'n' roll , makin' 'em", "the '70s rock 'n' roll , makin' 'em"),
         ("an 'a' for 'children's' films'", "an ' a ' for ' children 's ' films '"),
         ("''no'' \\ 's '", "'' no'' / 's '"),
+        ("Cannot CAN'T", "Can not CA N'T"),
         ("", ""),
     ],
 )

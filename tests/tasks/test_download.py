@@ -324,6 +324,16 @@ def test_the_command(server, files, tmp_path, capsys, monkeypatch):
     assert "--data-dir DIR is missing" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("name", sorted(set(TASKS) - {"own"}))
+def test_a_missing_corpus_is_to_be_downloaded_if_it_can_be(name, tmp_path, monkeypatch):
+    monkeypatch.delenv("GRAPHSENT_PARSES", raising=False)
+    (tmp_path / "parses").mkdir()
+    with pytest.raises(DataError, match="no corpus for this task") as caught:
+        get_task(name).load(tmp_path)
+    advice = f"; to get it: graphsent download {name} --data-dir DIR"
+    assert (advice in str(caught.value)) == (name in SOURCES)
+
+
 def test_sources_are_those_of_tasks():
     assert set(SOURCES) <= set(TASKS)
     for task, sources in SOURCES.items():

@@ -47,6 +47,11 @@ def test_one_text_is_in_one_fold(examples, num_folds):
     assert deal(texts[::-1], labels[::-1], num_folds).tolist() == folds[::-1].tolist()
 
 
+def test_a_text_with_several_classes_is_dealt_with_the_first():
+    several = deal([*TEXTS, *TEXTS[:100]], [*LABELS, *["1"] * 100], 10)
+    np.testing.assert_array_equal(several[:307], deal(TEXTS, LABELS, 10))
+
+
 def test_one_text_in_two_unicode_normalization_forms():
     first, second = deal(["café .", "cafe\u0301", *TEXTS], ["0", "0", *LABELS], 10)[:2]
     assert first == second

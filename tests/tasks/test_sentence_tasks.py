@@ -81,7 +81,8 @@ def test_questions_in_an_archive(questions):
     assert task.label_names == ("ABBR", "DESC", "ENTY", "HUM", "LOC", "NUM")
     assert not task.ordered_classes
     summary = data.source.summary()
-    assert "dev 3, held out of train" in summary
+    counts = "train 27, published: 4,907, dev 3, held out of train, test 3, published: 500"
+    assert f"({counts})" in summary
     assert "qc.zip" in summary
     described = data.source.describe()
     assert described["dev_held_out_of_train"] == 0.1
@@ -117,6 +118,21 @@ def test_the_held_out_dev_split_never_changes():
     # Published results depend on it.
     chosen = held_out([f"Question {number} ?" for number in range(100)], 0.1, seed=1)
     assert np.flatnonzero(chosen).tolist() == [8, 23, 44, 54, 69, 70, 77, 85, 86, 96]
+
+
+def test_nothing_is_held_out_of_test(tmp_path):
+    write_tweets(tmp_path, [NEGATIVE] * 10, [POSITIVE] * 20)
+    source = get_task("twitter").load(tmp_path, tree_kind="words").source
+    assert source.counts == {"train": 9, "dev": 1, "test": 20}
+
+
+def test_too_few_examples_for_a_dev_split(tmp_path):
+    write_tweets(tmp_path, [NEGATIVE] * 4, [POSITIVE])
+    with pytest.raises(DataError, match=r"\.csv: too few examples to hold out a dev split"):
+        get_task("twitter").load(tmp_path, tree_kind="words")
+    write_tweets(tmp_path, [NEGATIVE] * 10, [NEUTRAL])
+    with pytest.raises(DataError, match=r"testdata.*\.csv: no examples for task twitter"):
+        get_task("twitter").load(tmp_path, ["test"], tree_kind="words")
 
 
 def test_fine_classes(tmp_path):
@@ -161,6 +177,8 @@ def test_the_embedded_questions(kind, repository):
     assert {type(each) for each in data.splits["dev"]} == {expected[kind]}
     roots = [each.labels[int(np.argmin(each.depths))] for each in data.splits["dev"]]
     assert set(roots) == set("012345")
+    if kind != "constituency":  # whose nodes have the parser's labels
+        assert {sum(map(bool, each.labels)) for each in data.splits["dev"]} == {1}
     assert data.source.counts == {"dev": 150}
 
 

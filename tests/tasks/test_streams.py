@@ -137,6 +137,7 @@ def cache(tmp_path, monkeypatch):
         (b"\xef\xbb\xbfa\n\nb\n", ["a", "", "b"]),
         ("é\x85b\n".encode("latin-1"), ["é\x85b"]),
         ("é\u2028b\n".encode(), ["é\u2028b"]),
+        ("a\né".encode("latin-1"), ["a", "é"]),
         (b"a\r", ["a\r"]),
     ],
 )
