@@ -1,6 +1,7 @@
 """Functions of torch that are composed of others in generated code give torch's numbers."""
 
 import math
+from functools import partial
 
 import generated_cases
 import numpy as np
@@ -337,10 +338,11 @@ class OfOne(TreeCell):
         return (self.function(self, children[0].sum(1)),)
 
 
-def assert_as_torch(function, x, switch, monkeypatch, atol=4):
+def assert_as_torch(function, x, switch, monkeypatch, atol=4, exact=None):
     """Values and gradients of a pointwise function equal those of torch.
 
-    ``atol`` is that of values, in units of the last place of 1.
+    ``atol`` is that of values, in units of the last place of 1. ``exact`` is the same function
+    where that of some versions of torch is inaccurate.
     """
     cell = OfOne(function, len(x)).to(x.dtype)
     monkeypatch.setenv(SWITCH, switch)
@@ -349,7 +351,7 @@ def assert_as_torch(function, x, switch, monkeypatch, atol=4):
     assert cell.explain(graph).way == ("compiled" if switch == "1" else "traced")
     for results, run in (
         (found, lambda x: cell(graph, torch.stack((x, x)))[1]),
-        (expected, lambda x: function(cell, x)),
+        (expected, lambda x: (exact or function)(cell, x)),
     ):
         given = x.clone().requires_grad_()
         values = run(given)
@@ -362,6 +364,7 @@ def assert_as_torch(function, x, switch, monkeypatch, atol=4):
 
 
 each_way = pytest.mark.parametrize("switch", "10" if HAS_COMPILER else "0")
+SINCE_2_5 = pytest.mark.skipif(torch.__version__ < "2.5", reason="needs torch 2.5")
 
 
 @each_way
@@ -381,16 +384,17 @@ def test_unusual_numbers(dtype, switch, monkeypatch):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_small_results(dtype, switch, monkeypatch):
     """They have as many correct digits as others."""
-    functions = (functional.elu, functional.softplus, functional.logsigmoid, torch.expm1)
     x = torch.tensor([1e-30, 1e-6, 1e-3, 1.0, 20.0, 60.0], dtype=dtype)
 
-    def function(cell, h):
+    def function(cell, h, elu=functional.elu):
+        functions = (elu, functional.softplus, functional.logsigmoid, torch.expm1)
         *parts, last = h.chunk(len(functions) + 1, -1)
         parts = [of(part) for of, part in zip(functions, parts, strict=True)]
         return torch.cat((*parts, torch.log1p(last.abs())), -1)
 
-    x = torch.cat((x, -x)).repeat(len(functions) + 1)
-    assert_as_torch(function, x, switch, monkeypatch, atol=0)
+    # torch 2.4 computes exp(x) - 1.
+    exact = partial(function, elu=lambda x: torch.where(x > 0, x, x.expm1()))
+    assert_as_torch(function, torch.cat((x, -x)).repeat(5), switch, monkeypatch, 0, exact)
 
 
 @each_way
@@ -412,12 +416,16 @@ def test_logarithms_roots_and_error_functions_of_any_number(dtype, switch, monke
     others = torch.tensor([0.0, -1.0, about.tiny / 64, torch.inf, torch.nan])
     x = torch.cat((x, near, others)).to(dtype)
 
-    def function(cell, h):
+    def function(cell, h, log1p=torch.log1p):
         first, second, third, fourth, last = h.chunk(5, -1)
-        parts = first.log(), second.sqrt(), third.erf(), torch.erf(-fourth), last.log1p()
+        parts = first.log(), second.sqrt(), third.erf(), torch.erf(-fourth), log1p(last)
         return torch.cat(parts, -1)
 
-    assert_as_torch(function, x.repeat(5), switch, monkeypatch)
+    def log1p(x):  # that of torch 2.4 is infinite for the largest numbers
+        return torch.where(x * about.eps > 1, x.clamp(min=1).log(), x.log1p())
+
+    exact = partial(function, log1p=log1p) if switch == "1" else None
+    assert_as_torch(function, x.repeat(5), switch, monkeypatch, exact=exact)
 
 
 @each_way
@@ -617,7 +625,10 @@ def test_reasons_name_what_the_user_wrote(function, reason):
 
 @pytest.mark.parametrize(
     "option",
-    [{"attn_mask": torch.ones(1)}, {"dropout_p": 0.1}, {"is_causal": True}, {"enable_gqa": True}],
+    [
+        *({"attn_mask": torch.ones(1)}, {"dropout_p": 0.1}, {"is_causal": True}),
+        pytest.param({"enable_gqa": True}, marks=SINCE_2_5),
+    ],
     ids=lambda option: next(iter(option)),
 )
 def test_attention_with_options_is_not_traced(option):
