@@ -106,8 +106,6 @@ def fit(
                 raise
             reason = message_of(error)
             raise TrainingError(f"{checkpoint}: does not fit this run: {reason}") from error
-        if trainer.interrupted:  # some versions of Lightning return instead of raising
-            raise KeyboardInterrupt
     return keeper.history
 
 
