@@ -98,7 +98,7 @@ def copies_and_saved_weights(case: Case, engine: str) -> None:
     torch.save(cell.state_dict(), file)
     file.seek(0)
     loaded = case.make().double()
-    loaded.load_state_dict(torch.load(file))
+    loaded.load_state_dict(torch.load(file, weights_only=True))
     twins = {"a deep copy": copy.deepcopy(cell), "a cell with saved weights": loaded}
     module = sys.modules.get(type(cell).__module__)
     found = getattr(module, type(cell).__name__, None) is type(cell)
