@@ -20,17 +20,24 @@ static inline vec choose(mask which, vec yes, vec no) {
   return (vec)((which & (mask)yes) | (~which & (mask)no));
 }
 
+// Binary digits of a fraction, and log 2 as the sum of two numbers, so that n log2_high is exact.
+#if SINGLE
+enum { DIGITS = 23 };
+static const real log2_high = 0.693359375f, log2_low = -2.12194440e-4f;
+#else
+enum { DIGITS = 52 };
+static const real log2_high = 0.693145751953125, log2_low = 1.42860682030941723212e-6;
+#endif
+
 // Returns s and sets power = 2^n in exp(x) = 2^n (1 + s), where x = n log 2 + r, |r| <= log(2) / 2
 // and s = exp(r) - 1. Numbers out of range are clamped; NaN is kept.
 static inline vec exp_parts(vec x, vec *power) {
 #if SINGLE
-  const real limit = 87, log2_high = 0.693359375f, log2_low = -2.12194440e-4f;
-  const real shift = 12582912 + 127;  // 1.5 * 2^23: the last bits of the sum are n and the bias
-  enum { DIGITS = 23, TERMS = 7 };
+  const real limit = 87, shift = 0x1.8p23f + 127;  // the last bits of sums are n + bias
+  enum { TERMS = 7 };
 #else
-  const real limit = 708, log2_high = 0.693145751953125, log2_low = 1.42860682030941723212e-6;
-  const real shift = 6755399441055744 + 1023;
-  enum { DIGITS = 52, TERMS = 13 };
+  const real limit = 708, shift = 0x1.8p52 + 1023;
+  enum { TERMS = 13 };
 #endif
   static const real inverse_factorials[] = {1.0,
                                             1.0 / 2,
@@ -52,8 +59,7 @@ static inline vec exp_parts(vec x, vec *power) {
   *power = (vec)((mask)shifted << DIGITS);
   vec r = x - n * log2_high - n * log2_low;
   vec sum = all(inverse_factorials[TERMS - 1]);
-#pragma GCC unroll 16
-  for (int i = TERMS - 2; i > 0; i--) sum = sum * r + inverse_factorials[i];
+  UNROLL for (int i = TERMS - 2; i > 0; i--) sum = sum * r + inverse_factorials[i];
   return sum * (r * r) + r;
 }
 
@@ -125,10 +131,8 @@ static inline vec error_function(vec x) {
   size = choose(size > 6, all(6), size);
   const vec square = size * size, t = (size - 3) / (size + 3);
   vec near = all(p[0]), far = all(q[0]);
-#pragma GCC unroll 16
-  for (int i = 1; i < 12; i++) near = near * square + p[i];
-#pragma GCC unroll 16
-  for (int i = 1; i < 15; i++) far = far * t + q[i];
+  UNROLL for (int i = 1; i < 12; i++) near = near * square + p[i];
+  UNROLL for (int i = 1; i < 15; i++) far = far * t + q[i];
   far = 1 - exponential(-square) * far;
   return choose(size < 1, x * near, choose(x < 0, -far, far));
 }
@@ -137,13 +141,11 @@ static inline vec error_function(vec x) {
 static inline vec logarithm(vec x) {
 #if SINGLE
   const real smallest = 0x1p-126f, larger = 0x1p23f;
-  const real log2_high = 0.693359375f, log2_low = -2.12194440e-4f;
-  enum { DIGITS = 23, TERMS = 6 };
+  enum { TERMS = 6 };
   const word root = 0x3f3504f3;  // of 1/2
 #else
   const real smallest = 0x1p-1022, larger = 0x1p52;
-  const real log2_high = 0.693145751953125, log2_low = 1.42860682030941723212e-6;
-  enum { DIGITS = 52, TERMS = 12 };
+  enum { TERMS = 12 };
   const word root = 0x3fe6a09e667f3bcd;
 #endif
   const mask tiny = x < smallest;
@@ -153,8 +155,7 @@ static inline vec logarithm(vec x) {
   vec n;
   UNROLL for (int i = 0; i < LANES; i++) n[i] = power[i] - (tiny[i] ? DIGITS : 0);
   vec sum = all((real)1 / (2 * TERMS - 1));
-#pragma GCC unroll 16
-  for (int i = TERMS - 2; i > 0; i--) sum = sum * square + (real)1 / (2 * i + 1);
+  UNROLL for (int i = TERMS - 2; i > 0; i--) sum = sum * square + (real)1 / (2 * i + 1);
   vec y = n * log2_high + (2 * s + (2 * s * square * sum + n * log2_low));
   y = choose(x == INFINITY, x, y);
   return choose(x > 0, y, choose(x == 0, all(-INFINITY), all(NAN)));
