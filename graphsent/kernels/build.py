@@ -56,13 +56,13 @@ _KERNELS = f'#include "kernels.c"\n{layout_in_c(SHARED)}'
 Loaded = TypeVar("Loaded")
 
 
-def options_of(real: str) -> tuple[str, ...]:
-    """Compiler options for this processor and a C type, ``"float"`` or ``"double"``."""
+def options_of(dtype: torch.dtype) -> tuple[str, ...]:
+    """Compiler options for this processor and numbers of a dtype, float32 or float64."""
     capability = torch.backends.cpu.get_cpu_capability()
     machine = platform.machine().replace("arm64", "aarch64")
     found = capability if capability in _PROCESSORS else machine
     num_bytes, rows, options = _PROCESSORS.get(found, _PROCESSORS[""])
-    macros = {"SINGLE": int(real == "float"), "VECTOR_BYTES": num_bytes, "TILE_ROWS": rows}
+    macros = {"SINGLE": int(dtype == torch.float32), "VECTOR_BYTES": num_bytes, "TILE_ROWS": rows}
     return (*options, *(f"-D{name}={value}" for name, value in macros.items()))
 
 

@@ -29,8 +29,8 @@ SWITCH = "GRAPHSENT_KERNELS"
 ROWS_A_THREAD = 64
 """Number of rows per thread below which more threads do not pay off."""
 
-TYPES = {torch.float32: "float", torch.float64: "double"}
-"""Types of numbers for which code is compiled, and their names in C."""
+TYPES = (torch.float32, torch.float64)
+"""Dtypes for which code is compiled."""
 
 # Argument types of the functions: i(n)tegers, (p)ointers and (r)eal numbers.
 _FUNCTIONS = {
@@ -63,7 +63,7 @@ def kernels_for(*tensors: Tensor | None) -> ctypes.CDLL | None:
     for part in tensors:
         if part is not None and not (part.is_cpu and part.dtype == dtype and is_plain(part)):
             return None
-    library = library_for(TYPES[dtype])
+    library = library_for(dtype)
     return None if isinstance(library, str) else library
 
 
@@ -89,16 +89,16 @@ def transformed() -> bool:
     )
 
 
-def library_for(real: str) -> ctypes.CDLL | str:
-    """The kernels for a C type, ``"float"`` or ``"double"``, or why there are none."""
+def library_for(dtype: torch.dtype) -> ctypes.CDLL | str:
+    """The kernels for a dtype of :data:`TYPES`, or why there are none."""
     if switched_off():
         return f"{SWITCH}=0 turns compiled code off"
-    return _load(real)
+    return _load(dtype)
 
 
 def loaded_kernels(like: Tensor) -> ctypes.CDLL:
     """The kernels for a tensor for which :func:`kernels_for` has found some."""
-    library = _load(TYPES[like.dtype])
+    library = _load(like.dtype)
     assert not isinstance(library, str)
     return library
 
@@ -136,12 +136,12 @@ def kernels_in_use(dtype: torch.dtype = torch.float32, device: torch.device | st
 
 
 @Once
-def _load(real: str) -> ctypes.CDLL | str:
-    """The library for a C type; from then on the reason, if it can be neither loaded nor built."""
+def _load(dtype: torch.dtype) -> ctypes.CDLL | str:
+    """The library for a dtype; from then on the reason, if it can be neither loaded nor built."""
     try:
-        return build(options_of(real), _open)
+        return build(options_of(dtype), _open)
     except (OSError, RuntimeError) as error:
-        reason = f"there are no compiled kernels for numbers of type {real}: {error}"
+        reason = f"there are no compiled kernels for {dtype}: {error}"
         _log.warning("%s; cells run in torch, which is slower (%s=0 hides this)", reason, SWITCH)
         return reason
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import torch
 
 from graphsent.kernels import build as compiled_library
 from graphsent.kernels import library as compiled
@@ -58,7 +59,7 @@ def compilers(tmp_path, monkeypatch):
 @pytest.fixture(scope="session")
 def built_library() -> Path:
     """A usable library in the user's own cache."""
-    return build(options_of("float"), Path)
+    return build(options_of(torch.float32), Path)
 
 
 @pytest.fixture

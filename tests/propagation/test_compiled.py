@@ -75,18 +75,18 @@ def test_built_once(quick_compiler, empty_cache):
 def test_options_of_processors(capability, machine, vector, rows, fused, monkeypatch):
     monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: capability)
     monkeypatch.setattr(compiled_library.platform, "machine", lambda: machine)
-    options = options_of("float")
+    options = options_of(torch.float32)
     assert {"-DSINGLE=1", f"-DVECTOR_BYTES={vector}", f"-DTILE_ROWS={rows}"} <= {*options}
     assert ("-mfma" in options) == fused
 
 
 @needs_compiler
 def test_one_library_for_each_processor_and_type(quick_compiler, empty_cache, monkeypatch):
-    assert build(options_of("float"), Path) == build(options_of("float"), Path)
-    build(options_of("double"), Path)
+    assert build(options_of(torch.float32), Path) == build(options_of(torch.float32), Path)
+    build(options_of(torch.float64), Path)
     other = "DEFAULT" if torch.backends.cpu.get_cpu_capability() != "DEFAULT" else "AVX2"
     monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: other)
-    build(options_of("float"), Path)
+    build(options_of(torch.float32), Path)
     assert len(list(empty_cache.iterdir())) == 3
 
 
@@ -96,7 +96,7 @@ def test_no_compiler(empty_cache, monkeypatch, caplog):
         assert not kernels_in_use()
     assert "no C compiler" in caplog.text
     with pytest.raises(RuntimeError, match="no C compiler"):  # not a TimeoutError
-        build(options_of("float"), Path)
+        build(options_of(torch.float32), Path)
 
 
 def test_compiler_that_fails(empty_cache, compilers, caplog):
@@ -150,13 +150,13 @@ def test_user_without_home(monkeypatch, empty_cache):
 def test_system_without_compilers(empty_cache, monkeypatch):
     monkeypatch.setattr(compiled_library.os, "name", "nt")
     with pytest.raises(RuntimeError, match="on Unix only"):
-        build(options_of("float"), Path)
+        build(options_of(torch.float32), Path)
 
 
 @needs_compiler
 @pytest.mark.parametrize("damage", [b"", b"no library", "cut", "changed"])
 def test_damaged_library_is_rebuilt(quick_compiler, empty_cache, damage):
-    library = build(options_of("float"), Path)
+    library = build(options_of(torch.float32), Path)
     content = library.read_bytes()
     middle = len(content) // 2
     if damage == "cut":
@@ -187,7 +187,7 @@ def test_concurrent_threads(quick_compiler, empty_cache):
 @needs_compiler
 def test_concurrent_builds(quick_compiler, empty_cache):
     """Builds independently, as separate processes do."""
-    assert len(set(at_the_same_time(lambda: build(options_of("float"), Path)))) == 1
+    assert len(set(at_the_same_time(lambda: build(options_of(torch.float32), Path)))) == 1
     assert len(list(empty_cache.iterdir())) == 1
     assert quick_compiler.read_text().count("\n") == 1
     assert kernels_in_use()

@@ -84,7 +84,7 @@ def test_the_next_compiler_is_tried(name, script_of, empty_cache, compilers, qui
 def test_unusable_compilers(name, script_of, empty_cache, compilers, quick_script, caplog):
     compilers(script_of(name))
     assert not kernels_in_use()
-    assert caplog.text.count("there are no compiled kernels for numbers of type float: ") == 1
+    assert caplog.text.count("there are no compiled kernels for torch.float32: ") == 1
     assert "compiler_0" in caplog.text
     cell, graph = RecursiveCell(2, 3), dgl.graph(([0], [1]))
     reason = cell.explain(graph).reason
@@ -109,7 +109,7 @@ def test_unusable_libraries_without_a_trial_run(
 
 @pytest.mark.parametrize("kind", ["other", "alien"])
 def test_unusable_libraries_in_the_cache(kind, useless, empty_cache, quick_compiler):
-    library = build(options_of("float"), Path)
+    library = build(options_of(torch.float32), Path)
     key = library.name.split("-")[0]
     library.unlink()
     shutil.copy(useless[kind], empty_cache / compiled_library._name(key, useless[kind]))
@@ -173,7 +173,7 @@ def test_walks_and_kernels_agree_on_teams_of_threads(tmp_path):
         (source := tmp_path / f"of_{name}.c").write_text(text)
         for teams in ([], ["-fopenmp"]):
             files = [source, "-o", tmp_path / f"{name}{len(teams)}.so", f"-I{headers}"]
-            command = [compiler, *compiled_library._COMMAND, *options_of("float"), *teams]
+            command = [compiler, *compiled_library._COMMAND, *options_of(torch.float32), *teams]
             subprocess.run([*command, "-O0", *files], check=True)
     for own, other in ("01", "10"):
         kernels = ctypes.CDLL(str(tmp_path / f"kernels{own}.so"))
@@ -205,7 +205,7 @@ def test_a_compiler_that_hangs_is_not_called_again(tmp_path, empty_cache, compil
 
 @pytest.mark.parametrize("mode", [0o777, 0o770, 0o702])
 def test_a_cache_that_others_may_write_to(mode, empty_cache, quick_compiler, caplog):
-    library = build(options_of("float"), Path)
+    library = build(options_of(torch.float32), Path)
     empty_cache.chmod(mode)
     with caplog.at_level(logging.INFO):
         assert not kernels_in_use()
@@ -227,14 +227,14 @@ def test_new_caches_are_private(empty_cache, quick_compiler):
 def test_generated_code_has_private_directories_of_its_own(empty_cache, quick_compiler):
     before = os.umask(0)
     try:
-        library = build(options_of("float"), Path, "of a cell")
+        library = build(options_of(torch.float32), Path, "of a cell")
     finally:
         os.umask(before)
     assert library.parents[1] == empty_cache / "recurrences"
     assert stat.S_IMODE(library.parent.stat().st_mode) == 0o700
     library.parent.chmod(0o777)
     with pytest.raises(OSError, match=f"others may write to {library.parent}"):
-        build(options_of("float"), Path, "of a cell")
+        build(options_of(torch.float32), Path, "of a cell")
 
 
 @pytest.mark.skipif(not hasattr(os, "ST_NOEXEC"), reason="this system does not tell")
@@ -359,10 +359,10 @@ def test_only_one_of_several_processes_builds(empty_cache, compilers, quick_scri
     """A process waits for another one, and loads what that has built."""
     compilers("sleep 0.3\n" + quick_script)
     script = (
-        "import sys\n"
+        "import sys, torch\n"
         "from graphsent.kernels import build as compiled_library\n"
         "compiled_library.COMPILERS = sys.argv[1:]\n"
-        "assert compiled_library.build(compiled_library.options_of('float'), str)\n"
+        "assert compiled_library.build(compiled_library.options_of(torch.float32), str)\n"
     )
     command = [sys.executable, "-c", script, *compiled_library.COMPILERS]
     processes = [subprocess.Popen(command) for _ in range(2)]

@@ -31,12 +31,12 @@ def generated_library(recurrence: Recurrence, dtype: torch.dtype) -> ctypes.CDLL
     text = _text(recurrence)
     if len(text) > _LONGEST:
         return TOO_LONG
-    kernels = library_for(TYPES[dtype])
+    kernels = library_for(dtype)
     if isinstance(kernels, str):
         return kernels
     if not recurrence.may_compile(text):
         return CHANGES_OFTEN
-    return _load(text, TYPES[dtype], kernels)
+    return _load(text, dtype, kernels)
 
 
 def _text(recurrence: Recurrence) -> str:
@@ -48,12 +48,12 @@ def _text(recurrence: Recurrence) -> str:
 
 
 @Once
-def _load(text: str, real: str, kernels: ctypes.CDLL) -> ctypes.CDLL | str:
+def _load(text: str, dtype: torch.dtype, kernels: ctypes.CDLL) -> ctypes.CDLL | str:
     try:
-        options = (*options_of(real), _OPTIMIZED)
+        options = (*options_of(dtype), _OPTIMIZED)
         return build(options, functools.partial(_open, kernels), text)
     except (OSError, RuntimeError) as error:
-        _log.info("no compiled recurrence for numbers of type %s: %s", real, error)
+        _log.info("no compiled recurrence for %s: %s", dtype, error)
         slow = isinstance(error, TimeoutError)
         return TOO_LONG if slow else f"there is no compiled code: {error}"
 
