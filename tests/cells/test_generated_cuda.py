@@ -29,7 +29,6 @@ from graphsent._dgl import dgl
 from graphsent.cells import IndexedFeat, SlottedCell
 from graphsent.kernels.library import SWITCH
 from graphsent.propagation import found
-from graphsent.propagation.backends.c.layout import Layout
 from graphsent.propagation.backends.cuda.library import CudaLibrary
 from graphsent.propagation.backends.cuda.source import program_of
 from graphsent.propagation.recurrence.modules import recurrence_of
@@ -46,7 +45,7 @@ def simulated(monkeypatch, tmp_path):
         if key not in recurrence.derived:
             directory = tmp_path / str(next(numbers))
             directory.mkdir()
-            program = program_of(Layout(recurrence, blocks=False), dtype)
+            program = program_of(recurrence, dtype)
             module = SimulatedModule(program.text, directory)
             recurrence.derived[key] = CudaLibrary(program, module)
         return recurrence.derived[key]
@@ -104,7 +103,7 @@ def test_kernels_declare_shared_memory_once():
     """However often they use it: a block has little."""
     cell = build("ManySlots")
     recurrence = recurrence_of(cell, torch.float64, (), cell.num_slots)
-    text = program_of(Layout(recurrence, blocks=False), torch.float64).text
+    text = program_of(recurrence, torch.float64).text
     kernels = text.split("\nKERNEL ")[1:]
     assert max(kernel.count("SUM_ROW") for kernel in kernels) > 1
     assert max(kernel.count("__shared__") for kernel in kernels) == 1

@@ -13,7 +13,6 @@ from graphsent.kernels.build import build, options_of
 from graphsent.kernels.library import TYPES, library_for
 from graphsent.kernels.once import Once
 from graphsent.kernels.structures import Walk, check_layout
-from graphsent.propagation.backends.c.layout import Layout
 from graphsent.propagation.backends.c.source import source_of
 from graphsent.propagation.recurrence.recurrence import CHANGES_OFTEN, Recurrence
 
@@ -43,7 +42,7 @@ def _text(recurrence: Recurrence) -> str:
     """The C source of a recurrence, cached with it."""
     known = recurrence.derived
     if "text" not in known:
-        known["text"] = source_of(Layout(recurrence))
+        known["text"] = source_of(recurrence)
     return known["text"]
 
 

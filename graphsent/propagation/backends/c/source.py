@@ -11,14 +11,16 @@ from graphsent.propagation.backends.c.products import Products
 from graphsent.propagation.backends.c.steps import ZEROS, Body, Piece, Steps, over_edges, over_rows
 from graphsent.propagation.recurrence.differentiation import Share
 from graphsent.propagation.recurrence.expressions import Domain
+from graphsent.propagation.recurrence.recurrence import Recurrence
 
 
-def source_of(layout: Layout) -> str:
-    """The source of the library of a recurrence with this layout."""
+def source_of(recurrence: Recurrence) -> str:
+    """The source of the library of a recurrence."""
+    layout = Layout(recurrence)
     passes, products = Passes(layout), Products(layout)
     of_rows = {
         name: "".join(p if isinstance(p, str) else products.multiplied(p) for p in pieces)
-        for name, pieces in passes.of_rows().items()
+        for name, pieces in passes.functions.items()
     }
     of_rows["nodes_backward"] += of_rows.pop("inputs_backward")
     functions = _functions("struct own *s, int64_t first, int64_t last", of_rows)
@@ -83,12 +85,12 @@ def _functions(arguments: str, bodies: dict[str, str]) -> str:
 
 
 class Passes:
-    """Writes the functions of the two passes over a walk.
+    """The two passes over a walk.
 
     Attributes:
+        functions: Bodies of the functions of a block of rows by name, in pieces.
         accumulators: Where gradients of rows shared by all nodes are added up: by array of the walk
-            and number in it, the place among the accumulated numbers, and the number of columns;
-            once :meth:`of_rows` has been called.
+            and number in it, the place among the accumulated numbers, and the number of columns.
         num_accumulated: How many numbers they have together.
     """
 
@@ -96,9 +98,9 @@ class Passes:
         self.layout, self.steps = layout, Steps(layout)
         self.num_accumulated = 0
         self.accumulators: dict[tuple[str, int], tuple[int, int]] = {}
+        self.functions = self._written()
 
-    def of_rows(self) -> dict[str, list[Piece]]:
-        """Bodies of the functions of a block of rows by name, in pieces."""
+    def _written(self) -> dict[str, list[Piece]]:
         combine, start = self.layout.combine, self.layout.start
         inner = (NODE, EDGE)
         functions: dict[str, list[Piece]] = {

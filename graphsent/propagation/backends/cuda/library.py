@@ -9,7 +9,6 @@ import torch
 
 from graphsent.kernels.library import SWITCH, TYPES, switched_off
 from graphsent.kernels.once import Once
-from graphsent.propagation.backends.c.layout import Layout
 from graphsent.propagation.backends.cuda.driver import CudaError, Module
 from graphsent.propagation.backends.cuda.source import Program, program_of
 from graphsent.propagation.recurrence.recurrence import CHANGES_OFTEN, Recurrence
@@ -45,7 +44,7 @@ def cuda_library(
 
 def _made(recurrence: Recurrence, dtype: torch.dtype, device: torch.device) -> CudaLibrary | str:
     try:
-        program = program_of(Layout(recurrence, blocks=False), dtype)
+        program = program_of(recurrence, dtype)
         if not recurrence.may_compile(program.text):
             return CHANGES_OFTEN
         with torch.cuda.device(device):

@@ -10,6 +10,7 @@ from graphsent.kernels.structures import HEADERS
 from graphsent.propagation.backends.c.layout import Layout
 from graphsent.propagation.backends.c.source import Passes
 from graphsent.propagation.recurrence.expressions import Value
+from graphsent.propagation.recurrence.recurrence import Recurrence
 
 MOST_THREADS = 256
 """Threads of a block, at most."""
@@ -33,20 +34,21 @@ class Program(NamedTuple):
     threads: int
 
 
-def program_of(layout: Layout, dtype: torch.dtype) -> Program:
-    """The CUDA of a recurrence with this layout."""
+def program_of(recurrence: Recurrence, dtype: torch.dtype) -> Program:
+    """The CUDA of a recurrence."""
+    layout = Layout(recurrence, blocks=False)
     passes = Passes(layout)
     steps: dict[str, list[str | Value]] = {}
     kernels = ""
-    for function, pieces in passes.of_rows().items():
+    for function, pieces in passes.functions.items():
         steps[function] = []
         for number, piece in enumerate(pieces):
-            if isinstance(piece, str) and piece:
+            if isinstance(piece, Value):
+                steps[function].append(piece)
+            elif piece:
                 name = f"{function}_{number}"
                 steps[function].append(name)
                 kernels += _kernel(name, piece)
-            elif not isinstance(piece, str):
-                steps[function].append(piece)
     declarations, fields = _fields(layout)
     sizes = f"enum {{ SIZE = {layout.size}, COUNT = {layout.count} }};\n"
     header = (HEADERS / "gpu.h").read_text(encoding="utf-8")
