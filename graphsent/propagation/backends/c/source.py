@@ -189,32 +189,31 @@ class Passes:
     def _inputs(self) -> str:
         text, lowered = "", self.layout.combine
         for number, shares in lowered.gradients.inputs.items():
-            width = lowered.traced.widths[number]
-            to, shared = f"w->dinputs[{number}]", self._accumulator("dinputs", number, width)
-            own = self._filled(lowered, shares, f"{to} + r * {width}", width)
+            to, width = f"w->dinputs[{number}]", lowered.traced.widths[number]
+            shared = self._accumulator("dinputs", number, width)
             added = "".join(self._added_up(lowered, share, shared) for share in shares)
             text += (
-                f"if ({to} && w->input_strides[{number}]) {{\n{over_rows(NODE, own)}"
+                f"if ({to} && w->input_strides[{number}]) {{\n{self._filled(lowered, number, to)}"
                 f"}} else if ({to}) {{\n{over_rows(NODE, added)}}}\n"
             )
         return text
 
     def _start_inputs(self) -> str:
         text, lowered = "", self.layout.start
-        for number, shares in lowered.gradients.inputs.items():
-            to, width = f"w->dstart_inputs[{number}]", lowered.traced.widths[number]
+        for number in lowered.gradients.inputs:
+            to = f"w->dstart_inputs[{number}]"
             to = to if number else f"(s->dprojected ? s->dprojected : {to})"
-            rows = self._filled(lowered, shares, f"{to} + r * {width}", width)
-            text += f"if ({to}) {{\n{over_rows(NODE, rows)}}}\n"
+            text += f"if ({to}) {{\n{self._filled(lowered, number, to)}}}\n"
         return text
 
-    def _filled(self, lowered: Lowered, shares: Sequence[Share], to: str, width: int) -> str:
-        """Stores columns of the gradient of an input, and zeros in all others."""
-        text, at = "", 0
-        for first, ref, _ in shares:
-            text += _cleared(to, at, first) + self.steps.stored(lowered, [ref], f"{to} + {first}")
+    def _filled(self, lowered: Lowered, number: int, to: str) -> str:
+        """Stores the gradient of an input, with zeros in columns that nothing reads."""
+        width, text, at = lowered.traced.widths[number], "", 0
+        row = f"{to} + r * {width}"
+        for first, ref, _ in lowered.gradients.inputs[number]:
+            text += _cleared(row, at, first) + self.steps.stored(lowered, [ref], f"{row} + {first}")
             at = first + ref.width
-        return text + _cleared(to, at, width)
+        return over_rows(NODE, text + _cleared(row, at, width))
 
     def _constants(self, lowered: Lowered, domains: Sequence[Domain]) -> str:
         """Accumulates the gradients of constants."""
