@@ -67,7 +67,7 @@ def _declared(tag: str, header: str) -> type[Structure]:
 Linear = _declared("linear", "library.h")
 Windows = _declared("windows", "windows.h")
 Largest = _declared("largest", "largest.h")
-Convolution = _declared("convolution", "rows.h")
+Convolution = _declared("convolution", "convolution.h")
 Walk = _declared("walk", "recurrence.h")
 
 

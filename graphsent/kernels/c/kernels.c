@@ -10,7 +10,7 @@
 #include "linear.h"
 #include "windows.h"
 #include "largest.h"
-#include "rows.h"
+#include "convolution.h"
 
 const struct library library_of_walks = {
     TEAMS,
