@@ -25,13 +25,3 @@ struct library {
   void (*linear_forward_by)(const struct linear *l, int64_t thread, int64_t threads);
   void (*linear_backward_by)(const struct linear *l, int64_t thread, int64_t threads);
 };
-
-#ifdef GENERATED
-static const struct library *library;
-
-// Returns whether this library and the kernels can run in the same team.
-int64_t use_library(const struct library *given) {
-  library = given;
-  return given->teams == TEAMS;
-}
-#endif

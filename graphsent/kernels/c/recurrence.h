@@ -31,6 +31,14 @@ struct walk {
 
 #include "places.h"
 
+static const struct library *library;  // of the kernels
+
+// Returns whether this library and the kernels can run in the same team.
+int64_t use_library(const struct library *given) {
+  library = given;
+  return given->teams == TEAMS;
+}
+
 // The first row of a level after the first, among inner nodes.
 static inline int64_t first_row(const struct walk *w, int64_t level) {
   return w->level_ends[level] - w->num_leaves;

@@ -29,8 +29,7 @@ def source_of(recurrence: Recurrence) -> str:
     # At edges, leaves get gradients as inner nodes do.
     edges = "#define starts_backward sources_backward\n"
     headers += '#include "recurrence_slots.h"\n' if layout.slotted else edges
-    text = '#define GENERATED\n#include "common.h"\n'
-    text += _sizes(layout, passes) + headers + functions
+    text = '#include "common.h"\n' + _sizes(layout, passes) + headers + functions
     return text + '#include "recurrence_walk.h"\n' + layout_in_c((Walk,))
 
 
