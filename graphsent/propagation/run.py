@@ -77,8 +77,9 @@ class Run:
         extra: Mapping[str, Tensor],
         initial: Tensor | Sequence[Tensor] | None = None,
     ) -> None:
-        self.cell = cell
+        self.cell, self.initial = cell, initial
         self.rows = feat if isinstance(feat, Tensor) else feat.rows
+        self.index = None if isinstance(feat, Tensor) else feat.index
         self.on_host, self.schedule = schedule, schedule.to(feat.device)
         self.slots = None if slots is None else slots.to(self.schedule.device)
         alone = schedule.num_levels < 2
@@ -96,10 +97,8 @@ class Run:
         if self.compiled is not None and autocast_enabled(self.rows.device.type):
             dtype = self.compiled.dtype
             self.rows = self.rows.to(dtype)
-            feat = self.rows if isinstance(feat, Tensor) else IndexedFeat(self.rows, feat.index)
             extra = {name: values.to(dtype) for name, values in extra.items()}
-            initial = _in_type(initial, dtype)
-        self.feat, self.initial = feat, initial
+            self.initial = _in_type(initial, dtype)
         rows = [self._split(self.schedule.by_ordinal(values)) for values in extra.values()]
         self.leaf_extra = [leaves for leaves, _ in rows]
         self.inner_extra = [inner for _, inner in rows]
@@ -141,16 +140,16 @@ class Run:
     # Inputs
 
     def _project(self) -> _Projected:
-        feat, num_leaves = self.feat, self.schedule.num_leaves
+        rows, num_leaves = self.rows, self.schedule.num_leaves
         # As indexed rows, they would take 8 to 14 % longer in a forward pass over one tree.
-        if isinstance(feat, Tensor):
+        if self.index is None:
             if not self.cell.inner_input:
-                rows = feat.index_select(0, self.schedule.nodes[:num_leaves])
+                rows = rows.index_select(0, self.schedule.nodes[:num_leaves])
                 return _Projected(self._of_leaves(rows), None, self._of_no_input(), None, True)
-            of_leaves, of_inner = self._split(self.schedule.by_ordinal(feat))
+            of_leaves, of_inner = self._split(self.schedule.by_ordinal(rows))
             x, x_inner = self._of_leaves(of_leaves), self._projected(of_inner)
             return _Projected(x, None, x_inner, None, False)
-        rows, index = feat.rows, feat.index.numpy()[self.on_host.nodes.numpy()]
+        index = self.index.numpy()[self.on_host.nodes.numpy()]
         leaves, inner = index[:num_leaves], index[num_leaves:]
         shared: np.ndarray | None
         inner_rows: np.ndarray | None = None
@@ -230,7 +229,7 @@ class Run:
         )
 
     def _on_device(self, index: np.ndarray | None) -> Tensor | None:
-        return None if index is None else to_device(torch.from_numpy(index), self.feat.device)
+        return None if index is None else to_device(torch.from_numpy(index), self.rows.device)
 
     def _split(self, rows: Tensor) -> Sequence[Tensor]:
         """Splits rows by ordinal into those of leaves and those of inner nodes."""
