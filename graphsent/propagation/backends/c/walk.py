@@ -38,7 +38,7 @@ class _Call:
         ends, leaf_rows = torch.from_numpy(schedule.ends), plan.leaf_rows
         first_edge = schedule.first_edge if slots is None else None
         walk.point(level_ends=ends, source=source, first_edge=first_edge, leaf_rows=leaf_rows)
-        walk.point(nodes=schedule.packed)
+        walk.point(nodes=schedule.nodes)
         start: Sequence[Tensor | None] = given.start
         if plan.projected:
             x, weight, bias, *others = given.start
