@@ -77,15 +77,15 @@ class Body:
             name = f"s{value.number}_{first}"
             self.before.append(f"const vec {name} = all({row}[{first}]);")
             return name
-        return self.made(value, ref)
+        return self.made(ref)
 
-    def made(self, value: Value, ref: Ref) -> str:
+    def made(self, ref: Ref) -> str:
         """The name of a vector with the result of an operation at some columns."""
         args = [
             self.code(arg.part(ref.first, ref.width)._replace(spread=arg.spread or ref.spread))
-            for arg in value.args
+            for arg in ref.value.args
         ]
-        return self._named(OPERATIONS[value.op].code(*args))
+        return self._named(OPERATIONS[ref.value.op].code(*args))
 
     def _named(self, code: str) -> str:
         name = f"x{len(self.lines)}"
@@ -167,7 +167,7 @@ class Steps:
             return self.stored(lowered, value.args, to)
         body = Body(self.layout, lowered)
         if value.op != "rowsum" and value.op not in OVER_EDGES:
-            return body.stored(body.made(value, value.ref()), value.width, to)
+            return body.stored(body.made(value.ref()), value.width, to)
         names = [body.code(arg) for arg in value.args]
         if value.op == "rowsum":
             step = " ".join([*body.lines, f"x = {names[0]};"])
