@@ -72,13 +72,13 @@ class SlottedCell(TreeCell):
         most = min(self.max_degree, self.num_slots)
         if schedule.degrees.max(initial=0) > most:
             self.check_degrees(graph, graph.in_degrees() > most, f"at most {most}")
+        if slots is None:
+            self._warn_of_edge_order(schedule)
+            return
         try:
             slots_of(schedule, self.num_slots, slots)  # cached for the run
         except ValueError:
-            if slots is not None:
-                self._check_slots(graph, slots)
-        if slots is None:
-            self._warn_of_edge_order(schedule)
+            self._check_slots(graph, slots)
 
     def _warn_of_edge_order(self, schedule: Schedule) -> None:
         """Warns, once per graph, if only the order of edges tells predecessors apart."""
