@@ -6,7 +6,7 @@
 struct own {
   struct walk walk;
   struct arena kept_arena, work_arena, place_arena;
-  int64_t thread, threads, inner, links, num_rows, block, edge_block, pairs_a_slot;
+  int64_t thread, threads, inner, num_sources, num_rows, block, edge_block, pairs_a_slot;
   int64_t first_edge, last_edge;  // the edges to a block of nodes
   int64_t accumulated;  // the number of rows in `acc` that are not yet added to `all_acc`
   struct places places;
@@ -64,10 +64,10 @@ static void divide(struct own *s, const struct walk *given, int64_t thread, int6
   struct arena *work = &s->work_arena, *kept = w->keep ? &s->kept_arena : work, *arena = kept;
   choose_block(s);
   s->pairs_a_slot = smaller(w->num_starts, s->inner);
-  s->links = COUNT ? s->inner * COUNT : w->num_edges;
-  s->rows = take_places(&s->place_arena, s->links);
+  s->num_sources = COUNT ? s->inner * COUNT : w->num_edges;
+  s->rows = take_places(&s->place_arena, s->num_sources);
   if (COUNT) take_all(&s->places, &s->place_arena, w->num_starts, s->inner);
-  if (!COUNT) s->target = take_places(&s->place_arena, s->links);
+  if (!COUNT) s->target = take_places(&s->place_arena, s->num_sources);
   for (int part = 0; part < PARTS; part++) {
     s->state[part] = take(kept, (s->num_rows + 1) * SIZE);
   }
@@ -85,7 +85,7 @@ static void divide(struct own *s, const struct walk *given, int64_t thread, int6
     return;
   }
   s->out_first = take_places(work, s->num_rows + 3);
-  s->out = take_places(work, s->links);
+  s->out = take_places(work, s->num_sources);
   for (int part = 0; part < PARTS; part++) s->dstate[part] = take(work, s->num_rows * SIZE);
   s->all_acc = take(work, threads * ACCUMULATED);
   BACKWARD(TAKE)
@@ -103,7 +103,7 @@ static void find_rows(struct own *s) {
   for (int part = 0; part < PARTS; part++) {
     memset(s->state[part] + s->num_rows * SIZE, 0, SIZE * sizeof(real));
   }
-  for (int64_t n = 0; n < s->links; n++) s->rows[n] = row_at(w, w->source[n]);
+  for (int64_t n = 0; n < s->num_sources; n++) s->rows[n] = row_at(w, w->source[n]);
   if (COUNT) find_places(w, s->places, s->rows);
   for (int64_t r = 0; !COUNT && r < s->inner; r++) {
     for (int64_t e = w->first_edge[r]; e < w->first_edge[r + 1]; e++) s->target[e] = r;
@@ -114,7 +114,7 @@ static void find_rows(struct own *s) {
 static void find_successors(struct own *s) {
   int64_t *rows = s->rows, *first = s->out_first;
   memset(first, 0, (s->num_rows + 3) * sizeof(int64_t));
-  for (int64_t n = 0; n < s->links; n++) first[rows[n] + 2]++;
+  for (int64_t n = 0; n < s->num_sources; n++) first[rows[n] + 2]++;
   for (int64_t row = 0; row <= s->num_rows; row++) first[row + 2] += first[row + 1];
-  for (int64_t n = 0; n < s->links; n++) s->out[first[rows[n] + 1]++] = n;
+  for (int64_t n = 0; n < s->num_sources; n++) s->out[first[rows[n] + 1]++] = n;
 }
