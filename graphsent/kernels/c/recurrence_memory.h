@@ -6,7 +6,7 @@
 struct own {
   struct walk walk;
   struct arena kept_arena, work_arena, place_arena;
-  int64_t thread, threads, inner, num_sources, num_rows, block, edge_block, pairs_a_slot;
+  int64_t thread, threads, inner, num_sources, num_rows, block, edge_block;
   int64_t first_edge, last_edge;  // the edges to a block of nodes
   int64_t accumulated;  // the number of rows in `acc` that are not yet added to `all_acc`
   struct places places;
@@ -63,7 +63,6 @@ static void divide(struct own *s, const struct walk *given, int64_t thread, int6
   s->place_arena.begin = (char *)w->places;
   struct arena *work = &s->work_arena, *kept = w->keep ? &s->kept_arena : work, *arena = kept;
   choose_block(s);
-  s->pairs_a_slot = smaller(w->num_starts, s->inner);
   s->num_sources = COUNT ? s->inner * COUNT : w->num_edges;
   s->rows = take_places(&s->place_arena, s->num_sources);
   if (COUNT) take_all(&s->places, &s->place_arena, w->num_starts, s->inner);

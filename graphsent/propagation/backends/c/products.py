@@ -73,7 +73,8 @@ class Products:
     def _from_pairs(self, value: Value) -> str:
         """Initializes sums with the products of the states of level 0."""
         name, slots = f"pairs{value.number}", set[int]()
-        self.layout.arrays["FORWARD"][name] = f"COUNT * s->pairs_a_slot * {value.width}"
+        most = "smaller(w->num_starts, s->inner)"  # pairs of a slot
+        self.layout.arrays["FORWARD"][name] = f"COUNT * {most} * {value.width}"
         self.pairs_forward = self.pairs_forward or "  BARRIER\n"
         for term in filter(self.layout.of_slot, value.data):
             part, slot = term.rows.data
