@@ -10,7 +10,6 @@ from torch import Tensor
 from torch.autograd import Function
 
 from graphsent.propagation.errors import PropagationError
-from graphsent.propagation.untraced import untraced
 
 _functorch: Any = torch._C._functorch  # pyright: ignore[reportAttributeAccessIssue]
 
@@ -32,7 +31,6 @@ def is_batched(gradient: Tensor) -> bool:
     return bool(_functorch.is_legacy_batchedtensor(gradient))
 
 
-@untraced
 def check_not_batched(*gradients: Tensor | None) -> None:
     """Raises a PropagationError if gradients of results are batched."""
     if any(part is not None and is_batched(part) for part in gradients):
