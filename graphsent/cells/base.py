@@ -315,9 +315,7 @@ class TreeCell(CellModule):
         messages = tuple(nodes.mailbox[name] for name in self.state_names)
         children = self.arrange(messages, nodes.mailbox.get(SLOT))
         inputs = self._inputs_of(nodes)
-        state = self.checked_combine(children, *inputs)
-        # States are stored in the dtype of x; messages may have another one under autocast.
-        return self._named(_in_types(state, inputs[:1] * len(state)))
+        return self._named(_in_type_of(inputs[0], self.checked_combine(children, *inputs)))
 
     def apply_node_func(self, nodes: Any) -> dict[str, Tensor]:
         """DGL apply function: computes the states of nodes that received no message."""
@@ -331,8 +329,7 @@ class TreeCell(CellModule):
             started = self.checked_combine(self.arrange(before), *inputs)
         else:
             started = self.checked_start(*inputs)
-        started = _in_types(started, reduced)
-        pairs = zip(started, reduced, strict=True)
+        pairs = zip(_in_type_of(inputs[0], started), reduced, strict=True)
         return self._named(tuple(torch.where(leaf.unsqueeze(1), a, b) for a, b in pairs))
 
     def _inputs_of(self, nodes: Any) -> tuple[Tensor, ...]:
@@ -456,7 +453,7 @@ class TreeCell(CellModule):
             prop_nodes_topo_of_dgl(
                 graph, self.message_func, self.reduce_func, apply_node_func=self.apply_node_func
             )
-            return self._named(tuple(graph.ndata[name] for name in self.state_names))
+            return {name: graph.ndata[name] for name in self.state_names}
 
     def _run_functions(self, graph: dgl.DGLGraph, inputs: Mapping[str, Tensor]) -> Any:
         data = {name: graph.edata[name] for name in self._kept_edge_data() if name in graph.edata}
@@ -494,6 +491,6 @@ class TreeCell(CellModule):
         return False
 
 
-def _in_types(state: State, columns: State) -> State:
-    """A state in the dtypes of the columns it is stored in, which may differ under autocast."""
-    return tuple(part.to(column.dtype) for part, column in zip(state, columns, strict=True))
+def _in_type_of(x: Tensor, state: State) -> State:
+    """A state in the dtype of x, in which it is stored; under autocast, it may have another one."""
+    return tuple(part.to(x.dtype) for part in state)
