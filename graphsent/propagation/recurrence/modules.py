@@ -46,13 +46,15 @@ _known: weakref.WeakKeyDictionary[nn.Module, dict[bool, _Cached]] = weakref.Weak
 """By cell and whether it is in training: a program may alternate between training and evaluation in
 every step."""
 
+_sources: weakref.WeakKeyDictionary[nn.Module, set[str]] = weakref.WeakKeyDictionary()
+"""All sources compiled for a cell."""
 
 _Signature = tuple[torch.dtype, Sequence[int], int | None]
 """Arguments of :func:`recurrence_of` after the cell."""
 
 
 class _Cached(NamedTuple):
-    """The recurrence of a cell, the facts that it depends on, and all its sources so far.
+    """The recurrence of a cell, and the facts that it depends on.
 
     Without facts, it does not depend on any.
     """
@@ -60,7 +62,6 @@ class _Cached(NamedTuple):
     facts: list[Any]
     variables: list[Variable]
     recurrence: Recurrence | str
-    sources: set[str]
 
 
 def recurrence_of(
@@ -96,12 +97,11 @@ def recurrence_of(
                 traced = _CHANGES
             if known is not None and traced == known.recurrence == _CHANGES:
                 facts = []  # not only before its first run, which may have cached something
-            sources = next((each.sources for each in modes.values()), set())
             if not isinstance(traced, str):
-                traced.sources = sources
-            known = modes[cell.training] = _Cached(facts, variables, traced, sources)
+                traced.sources = _sources.setdefault(cell, set())
+            known = modes[cell.training] = _Cached(facts, variables, traced)
     except (TooManyParts, RecursionError):
-        known = modes[cell.training] = _Cached([], [], _TOO_MANY, set())
+        known = modes[cell.training] = _Cached([], [], _TOO_MANY)
     except Exception as error:  # from an object that it refers to, such as a proxy of nothing
         return f"what it refers to cannot be watched: {type(error).__name__}: {error}"
     return known.recurrence
