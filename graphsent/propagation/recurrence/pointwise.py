@@ -204,7 +204,7 @@ def _lerp(a: Any, b: Any, weight: Any) -> Symbol:
         end, share = (a, weight) if abs(weight) < _HALF else (b, weight - 1)
     else:  # the result is b where the weight is 1
         if is_a(weight, Tensor):
-            low, share = beforehand(_is_low, weight), beforehand(_share, weight)
+            low, share = beforehand(_low_and_share, weight)
         else:
             low = abs(weight) < _HALF
             share = where(low, weight, weight - 1)
@@ -212,12 +212,9 @@ def _lerp(a: Any, b: Any, weight: Any) -> Symbol:
     return pointwise("add", end, pointwise("mul", share, difference))
 
 
-def _is_low(weight: Tensor) -> Tensor:
-    return (weight.abs() < _HALF).to(weight.dtype)
-
-
-def _share(weight: Tensor) -> Tensor:
-    return torch.where(weight.abs() < _HALF, weight, weight - 1)
+def _low_and_share(weight: Tensor) -> tuple[Tensor, Tensor]:
+    low = weight.abs() < _HALF
+    return low.to(weight.dtype), torch.where(low, weight, weight - 1)
 
 
 # Activations
