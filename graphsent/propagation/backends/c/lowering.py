@@ -16,8 +16,6 @@ LEAVES = ("input", "constant", "state", "gradient", "number", "degree")
 OVER_EDGES = ("sum", "pull", "prod", "others", "max", "amax", "first")
 """Loops over the edges of a node."""
 
-_ARRAYS = ("product", "back", "rowsum", "pack", *OVER_EDGES)
-
 
 class Lowered:
     """``start`` or ``combine`` of a cell, with its gradients.
@@ -69,7 +67,7 @@ def _choose_arrays(values: Sequence[Value], roots: Iterable[Value]) -> set[Value
     for value in values:
         if value.op in LEAVES:
             continue
-        slow = value.op in _ARRAYS or OPERATIONS[value.op].slow
+        slow = value.op not in OPERATIONS or OPERATIONS[value.op].slow
         if slow or _is_often_used(value, uses[value]):
             chosen.add(value)
         read = [term.rows for term in value.data] if value.op == "product" else []

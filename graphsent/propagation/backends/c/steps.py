@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from graphsent.propagation.backends.c.layout import EDGE, Layout
-from graphsent.propagation.backends.c.lowering import OVER_EDGES, Lowered
+from graphsent.propagation.backends.c.lowering import LEAVES, OVER_EDGES, Lowered
 from graphsent.propagation.recurrence.evaluation import SUMMED_AT_ONCE
 from graphsent.propagation.recurrence.expressions import Domain, Ref, Value
 from graphsent.propagation.recurrence.operations import OPERATIONS
@@ -70,7 +70,7 @@ class Body:
         value, first = ref.value, ref.first
         if value.op == "degree":
             return f"all({LAST_EDGE} - {FIRST_EDGE})"
-        if value in self.arrays or value.op in ("input", "constant", "state", "gradient"):
+        if value in self.arrays or value.op in LEAVES:
             row = self.row(value)
             if not ref.spread:
                 return self._named(f"load({row} + {first} + (j), n)")
@@ -166,7 +166,7 @@ class Steps:
         if value.op == "pack":
             return self.stored(lowered, value.args, to)
         body = Body(self.layout, lowered)
-        if value.op != "rowsum" and value.op not in OVER_EDGES:
+        if value.op in OPERATIONS:
             return body.stored(body.made(value.ref()), value.width, to)
         names = [body.code(arg) for arg in value.args]
         if value.op == "rowsum":
