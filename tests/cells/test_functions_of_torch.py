@@ -197,6 +197,8 @@ OTHERS = {
         ).unsqueeze(1)
     ),
     "bilinear": lambda cell, h: cell.pairs(h, torch.tanh(h)),
+    "a vector last": lambda cell, h: (h @ cell.p).unsqueeze(-1) * h,
+    "one dimension in a tuple": lambda cell, h: h * h.amax((1,), True) + h.std([-1], keepdim=True),
     "a weight first": lambda cell, h: cell.V.weight.mm(h.mean(1).t()).t().unsqueeze(1) * h,
     "attention": lambda cell, h: torch.bmm(
         torch.softmax(torch.bmm(cell.V(h.mean(1, True)), h.transpose(1, 2)), -1), h
@@ -304,6 +306,7 @@ WIDE_PRODUCTS = {
         *[h.unflatten(1, (3, 2, 50)).transpose(1, 2)] * 3
     ),
     "outer product": lambda h: torch.einsum("ni,nj->nij", h[:, :20], h),
+    "many rows": lambda h: torch.einsum("nki,nki->ni", *[h[:, :80].unflatten(1, (40, 2))] * 2),
 }
 
 

@@ -161,6 +161,29 @@ def test_penalties_of_absolute_values(way, name):
         torch.testing.assert_close(got, wanted, rtol=1e-9, atol=1e-9)
 
 
+class Constant(torch.autograd.Function):
+    """Rows that no gradient reaches."""
+
+    @staticmethod
+    def forward(ctx, rows):
+        return rows.clone()
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return None
+
+
+@pytest.mark.parametrize("name", ["levels", "levels in torch", "dgl"])
+def test_states_that_no_gradient_reaches(way, name):
+    cell, feat = cells.ChildSumTreeGRU(IN_FEATS, HIDDEN_FEATS).double(), rows(STRUCTURE.num_nodes)
+    h = cell(STRUCTURE.graph(), feat, engine=way(name))
+    for create_graph in (True, False):
+        (gradient,) = torch.autograd.grad(
+            Constant.apply(h).sum(), feat, create_graph=create_graph, allow_unused=True
+        )
+        assert gradient is None or not gradient.any()
+
+
 def test_autocast_of_the_forward_pass_alone():
     """The backward pass differentiates what the forward pass did, in its dtypes."""
     cell = cells.ChildSumTreeLSTM(IN_FEATS, HIDDEN_FEATS)

@@ -308,6 +308,7 @@ FUNCTIONS = {"all": ({"scaled": Formula.scaled},)}
 FUNCTIONS["again"] = FUNCTIONS
 FAR = reduce(lambda within, _: SimpleNamespace(a=within), range(6), lambda h: FACTOR * h)
 CONTEXT: ContextVar[float] = ContextVar("factor", default=1.0)
+LATER: ContextVar[float] = ContextVar("later")
 OPTIONS = ContextVar("options", default=SimpleNamespace(factor=1.0))  # noqa: B039
 
 
@@ -403,6 +404,10 @@ CHANGES = {
     "operator of a global object": (lambda s, h: ITEMS[2.0] * h, set_global),
     "operator of an attribute": (lambda s, h: s.items[2.0] * h, set_global),
     "context variable": (lambda s, h: CONTEXT.get() * h, lambda c: CONTEXT.set(3.0)),
+    "context variable that is set later": (
+        lambda s, h: LATER.get(1.0) * h,
+        lambda c: LATER.set(3.0),
+    ),
     "name in a string": (
         lambda s, h: getattr(s, "factor", 0.0) * h,
         lambda c: setattr(type(c), "factor", 3.0),
