@@ -109,6 +109,13 @@ def test_initial_states_of_a_class_of_their_own():
     torch.testing.assert_close(h.as_subclass(torch.Tensor), cell(graph, feat, state))
 
 
+def test_parameters_of_two_dtypes():
+    cell = type("Mine", (Cell,), {"of": lambda self, h: h * self.scale.to(h.dtype)})()
+    cell.scale = torch.nn.Parameter(torch.tensor(1.5))
+    assert cell.explain(tree(20, 3)).reason.startswith("parameters have different dtypes, or are")
+    assert_same(cell)
+
+
 @pytest.mark.filterwarnings("ignore:Sparse CSR tensor support:UserWarning")
 def test_sparse_weights():
     cell = type("Mine", (Cell,), {"of": lambda self, h: h})()

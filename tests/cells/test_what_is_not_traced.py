@@ -10,6 +10,7 @@ import random
 import sys
 import threading
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, partial
 from types import SimpleNamespace
 from typing import NamedTuple
@@ -364,6 +365,17 @@ def test_random_numbers_that_another_thread_draws(monkeypatch):
     torch.manual_seed(3)
     assert cell.explain(tree(20, 3)).way != "levels"
     assert [*drawn, float(torch.rand(()))] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("function", [lambda h: torch.tanh(h), lambda h: h.tanh()])
+def test_another_thread_that_computes(function):
+    def of(self, h):
+        with ThreadPoolExecutor(1) as pool:
+            return pool.submit(function, h).result()
+
+    cell = type("Mine", (Cell,), {"of": of})()
+    assert cell.explain(tree(20, 3)).reason == "it calls tanh outside the traced function"
+    assert_same(cell)
 
 
 def test_random_numbers_of_python():
