@@ -179,3 +179,12 @@ def test_unknown_names(catalogue):
         catalogue.asked(["toy"])
     with pytest.raises(DataError, match="unknown configuration 'nbow'"):
         catalogue.configuration("nbow")
+
+
+def test_the_guide_states_what_the_searches_took(repository):
+    files = (repository / "docs" / "results" / "search").rglob("*.json")
+    searches = [json.loads(path.read_text(encoding="utf-8")) for path in files]
+    trials = [trial for each in searches if "choices" in each for trial in each["trials"]]
+    hours = sum(trial["minutes"] for trial in trials) / 60
+    guide = (repository / "docs" / "guide" / "reproduce.md").read_text(encoding="utf-8")
+    assert f"{len(trials)} trials, which took {hours:.0f} CPU hours" in " ".join(guide.split())
