@@ -200,6 +200,10 @@ def test_files_with_other_content_are_never_replaced(server, files, tmp_path):
     with pytest.raises(DataError, match="exists, but is not the published file: move it away"):
         get(tmp_path)
     assert path.read_bytes() == b"mine"
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(DataError, match="exists, but is not the published file: move it away"):
+        get(tmp_path)
     assert server.requests == []
 
 
@@ -258,9 +262,10 @@ def test_copies_from_a_directory_need_no_network(server, archive, use, tmp_path)
         for path, data in found.items():
             (tmp_path / name / path).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / name / path).write_bytes(data)
-        target = tmp_path / f"from {name}"
-        copied = download("cr", target, from_dir=tmp_path / name, echo=silent)
+        target, lines = tmp_path / f"from {name}", []
+        copied = download("cr", target, from_dir=tmp_path / name, echo=lines.append)
         assert [path.read_bytes() for path in copied] == [NEGATIVE, POSITIVE]
+        assert not any("unchecked" in line for line in lines)
     assert server.requests == []
 
 
@@ -270,6 +275,18 @@ def test_an_unchecked_copy_is_reported(archive, use, tmp_path):
     lines = []
     download("cr", tmp_path / "data", from_dir=tmp_path, echo=lines.append)
     assert lines[0].endswith("custrev.neg, unchecked: only the checksum of cr.zip is known")
+    download("cr", tmp_path / "data", from_dir=tmp_path, echo=lines.append)
+    assert lines[1].endswith("custrev.neg: already there")
+
+
+def test_a_data_directory_that_cannot_be_written_is_no_fault_of_the_archive(
+    server, archive, tmp_path
+):
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "cr").touch()
+    with pytest.raises(OSError, match=r"data.cr"):
+        get(tmp_path)
+    assert (tmp_path / "cache" / "downloads" / "cr.zip").exists()
 
 
 def test_a_sample_stands_in_for_a_file_that_a_directory_lacks(archive, use, tmp_path):

@@ -87,6 +87,13 @@ def test_coverage_counts_words_and_tokens(cased, other):
     assert str(load_vectors(cased, []).coverage()) == "0 (100.00 %) of 0 words"
 
 
+def test_a_vector_of_unknown_words_covers_no_word(tmp_path):
+    path = write(tmp_path / "a.txt", glove({"<unk>": [1, 1], "film": [2, 2]}))
+    vectors = load_vectors(path, Vocabulary(["film", "none"]))
+    assert vectors.found.tolist() == [True, True, False]
+    assert str(vectors.coverage()) == "1 (50.00 %) of 2 words"
+
+
 def test_no_files_are_an_error():
     with pytest.raises(DataError, match="expected at least one file of word vectors, got none"):
         load_vectors([], ["a"])

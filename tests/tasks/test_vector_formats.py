@@ -45,6 +45,14 @@ def test_the_first_of_equal_words_counts(tmp_path, name):
     assert load_vectors(path, ["a"]).matrix.tolist() == [[1.0, 1.0]]
 
 
+def test_an_archive_may_have_equal_words_or_none(tmp_path):
+    path = write(tmp_path / "a.npz", npz(TWO, words=np.array(["a", "a"])))
+    assert load_vectors(path, ["a"]).matrix.tolist() == [[1.0, 2.0]]
+    none = {"words": np.array([], "U1"), "index": np.array([], int)}
+    path = write(tmp_path / "none.npz", npz(TWO, **none))
+    assert not load_vectors(path, ["a"]).found.any()
+
+
 def test_words_with_spaces_are_read(tmp_path):
     lines = glove({"the": [1, 2]}) + b". . . 3 4\nat name@domain.com 5 6\n"
     path = write(tmp_path / "glove.840B.txt", lines)
@@ -108,6 +116,10 @@ BROKEN_TEXT = {
     "too few numbers": (b"a 1 2\nb 3\n", ":2: expected 2 numbers after the word.*got 1$"),
     "too many numbers": (b"a 1 2\nb 3 4 5 6\n", ":2: expected 2 numbers after the word.*got 4$"),
     "not a number": (b"a 1 2\nb 3 x\n", ":2: expected a number, got 'x'$"),
+    "too few for a word that is not wanted": (
+        b"a 1 2\nc 3\n",
+        ":2: expected 2 numbers after the word.*got 1$",
+    ),
     "no numbers at all": (b"a\nb\n", ":1: expected a word and its numbers, or a header"),
     "an empty file": (b"", ":1: expected a word and its numbers"),
     "a header with dimension 0": (b"3 0\n", ":1: expected a word and its numbers"),
@@ -140,6 +152,8 @@ BROKEN_BINARY = {
         "continues after the 2 words that the header announces$",
     ),
     "text": (b"a 1 2 3\n", "1: expected a header of two positive integers"),
+    "a header with dimension 0": (b"1 0\na ", "1: expected a header of two positive integers"),
+    "no words": (b"2 1\n" + bytes(3 << 20), "word 1 of 2 is longer than a MiB$"),
     "empty": (b"", "1: expected a header of two positive integers"),
 }
 
@@ -161,6 +175,7 @@ BROKEN_NPZ = {
     "flat": (npz(TWO, vectors=np.ones(2)), r"'vectors': expected 2 dimension.*\(2,\)"),
     "lengths": (npz(TWO, index=np.zeros(3, int)), "2 words but 3 entries in 'index'"),
     "outside": (npz(TWO, index=np.array([0, 2])), "runs from 0 to 2, but there are 2 vectors"),
+    "negative": (npz(TWO, index=np.array([0, -1])), "runs from -1 to 0, but there are 2 vectors"),
     "infinite": (npz(TWO, vectors=np.full((2, 2), np.inf)), "vector of 'a' is not finite"),
 }
 
