@@ -311,6 +311,8 @@ def test_a_model_of_trees_needs_trees(tsv, tmp_path):
     [
         ({}, "your own data need a training file"),
         ({"train": 3}, "train: expected a file, or a file for each label"),
+        ({"train": ""}, "train: expected a file, or a file for each label, got ''"),
+        ({"train": "a", "dev": ""}, "dev: expected a file, or a file for each label, got ''"),
         ({"train": {"x": "a", "x ": "b"}}, "train: expected different labels of one line"),
         ({"train": {" ": "a", "y": "b"}}, "train: expected different labels of one line"),
         ({"train": {"a\tb": "a", "y": "b"}}, "train: expected different labels of one line"),

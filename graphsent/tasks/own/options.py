@@ -103,8 +103,8 @@ class OwnOptions:
         given: Any = getattr(self, split)
         if given is None:
             return None
-        if isinstance(given, str | Path):
-            return str(given) and full_path(given)
+        if given and isinstance(given, str | Path):
+            return full_path(given)
         is_map = isinstance(given, Mapping) and given and _are_strings([*given, *given.values()])
         self._require(split, is_map, "a file, or a file for each label")
         labels = [label.strip() for label in given]
