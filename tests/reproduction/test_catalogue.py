@@ -10,7 +10,7 @@ from graphsent.errors import DataError
 from graphsent.models import model_class
 from graphsent.reproduction import Catalogue, FinishedRuns, entries, verdicts
 from graphsent.reproduction.configurations import different_settings
-from graphsent.reproduction.markdown import summary
+from graphsent.reproduction.markdown import as_markdown, summary
 from graphsent.tasks import get_task
 from graphsent.training.building import completed, model_options
 
@@ -67,9 +67,12 @@ def test_the_committed_report_is_that_of_the_committed_runs(repository):
     finished = FinishedRuns(repository / "docs" / "results")
     command = "graphsent reproduce --report --into README.md"
     assert committed == entries(SHIPPED, finished), command
-    main_results = summary(SHIPPED, committed, verdicts(SHIPPED, finished))
-    for name in ("README.md", "docs/results.md"):
-        assert main_results in (repository / name).read_text(), command
+    compared = verdicts(SHIPPED, finished)
+    page = as_markdown(SHIPPED, finished, committed, compared, fast=False)
+    assert (repository / "docs" / "results.md").read_text(encoding="utf-8") == page, command
+    main_results = summary(SHIPPED, committed, compared)
+    assert main_results in page
+    assert main_results in (repository / "README.md").read_text(encoding="utf-8"), command
 
 
 def test_settings_are_merged_part_by_part(catalogue):
@@ -133,6 +136,7 @@ def test_the_fast_version_has_fewer_epochs_and_runs(catalogue):
     )
     assert run.run_config().training.epochs == 2
     assert second.number == 1
+    assert run.configuration.minutes == 0.1 / 4
     assert run.configuration.digest != catalogue.configuration("toy-nbow").digest
 
 

@@ -11,7 +11,7 @@ from scipy import stats
 from torchmetrics.functional import pearson_corrcoef
 
 from graphsent.errors import DataError
-from graphsent.reproduction import compare
+from graphsent.reproduction import Catalogue, FinishedRuns, Run, compare, verdicts
 from graphsent.reproduction.examples import COLUMNS, addends, metric_of, pack, unpack
 from graphsent.reproduction.verdict import num_after_holm
 
@@ -110,6 +110,37 @@ def test_the_same_on_every_fold_is_no_difference():
     folds = runs(*[right(0.9, 40, seed) for seed in range(10)])
     found = compare(folds, folds, num_folds=10)
     assert (found.mean, found.low, found.high, found.p) == (0, 0, 0, 1)
+
+
+def test_only_folds_that_both_have_are_compared(tmp_path):
+    catalogue, finished = Catalogue(), FinishedRuns(tmp_path)
+    each = next(
+        comparison
+        for table in catalogue.tables.values()
+        for comparison in table.comparisons
+        if catalogue.configurations[comparison.first].num_folds
+    )
+    shipped = [catalogue.configurations[name] for name in (each.first, each.second)]
+    for configuration, folds in zip(shipped, (range(9), range(1, 10)), strict=True):
+        for fold in folds:
+            values = right(0.8, 40 + fold)  # other examples on each fold
+            content = {
+                "data": {},
+                "dev": {},
+                "test": {"accuracy": float(values.mean())},
+                "examples": pack(RIGHT, values),
+                "best_epoch": 1,
+                "minutes": 1,
+                "versions": {},
+            }
+            finished.write(Run(configuration, "fold", fold), content)
+    verdict = verdicts(catalogue, finished)[each]
+    assert (verdict.num_runs, verdict.mean, verdict.text) == ((8, 8), 0, "undecided")
+    for fold in range(8):
+        finished.file(Run(shipped[0], "fold", fold)).unlink()
+    assert verdicts(catalogue, finished)[each].text == "one fold cannot tell"
+    finished.file(Run(shipped[0], "fold", 8)).unlink()
+    assert verdicts(catalogue, finished)[each] is None
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import shutil
 from dataclasses import replace
@@ -14,7 +15,7 @@ from on_gpu import needs_gpu
 
 from graphsent._locks import locked
 from graphsent.errors import DataError
-from graphsent.reproduction import FinishedRuns, Places, Run, places, repeat, run_all
+from graphsent.reproduction import Catalogue, FinishedRuns, Places, Run, places, repeat, run_all
 from graphsent.reproduction.examples import Examples, addends, metric_of, unpack
 from graphsent.reproduction.execution import execute
 from graphsent.reproduction.report import entries
@@ -95,6 +96,19 @@ def test_it_resumes_after_an_interruption(execution, run, monkeypatch):
     assert_equal_results(execute(execution, run), whole)
 
 
+def test_minutes_of_an_earlier_process_are_estimated(execution, run, monkeypatch):
+    interrupt(execution, run, monkeypatch)
+    directory = RunDirectory(execution.directory(run))
+
+    def process_time() -> float:
+        """A clock by which every epoch takes a minute."""
+        return 60.0 * len(directory.read_results().get("history", ()))
+
+    clock = SimpleNamespace(process_time=process_time)
+    monkeypatch.setattr("graphsent.reproduction.execution.time", clock)
+    assert execute(execution, run)["minutes"] == 5
+
+
 def test_it_is_not_resumed_on_other_data(execution, run, monkeypatch, tmp_path):
     interrupt(execution, run, monkeypatch)
     other = tmp_path / "other"
@@ -124,6 +138,8 @@ def test_other_settings_or_data_make_it_stale(execution, run, catalogue, shipped
     finished = FinishedRuns(execution.finished)
     config = execution.places.locate(run.run_config())
     assert finished.read(run, execution.places.checksums(config)) is not None
+    assert list(finished.of(run.configuration)) == [run]
+    (execution.finished / "toy-tree" / "seed-1-old.json").touch()
     assert list(finished.of(run.configuration)) == [run]
     assert finished.read(Run(run.configuration, "seed", 2)) is None
     assert not finished.of(catalogue.configuration("toy-nbow"))
@@ -195,6 +211,33 @@ def test_a_damaged_file_is_named(execution, run):
         FinishedRuns(execution.finished).read(run)
 
 
+def test_places_of_vectors(run, data, tmp_path, monkeypatch):
+    def found(**given: str) -> list[str]:
+        return [*Places(str(data), **given).locate(run.run_config()).vectors]
+
+    monkeypatch.delenv("GRAPHSENT_VECTORS", raising=False)
+    beside = tmp_path / "vectors"
+    assert found() == [str(beside / "tiny.txt")]
+    inside, other = (shutil.copytree(beside, path) for path in (data / "vectors", tmp_path / "own"))
+    assert found() == [str(inside / "tiny.txt")]
+    monkeypatch.setenv("GRAPHSENT_VECTORS", str(other))
+    assert found() == [str(other / "tiny.txt")]
+    assert found(vectors_dir=str(beside)) == [str(beside / "tiny.txt")]
+
+
+def test_places_of_an_encoder(data, tmp_path, monkeypatch):
+    config = Catalogue().configuration("nbow-tuned-sst5").run_config()
+    monkeypatch.delenv("GRAPHSENT_ENCODER", raising=False)
+    with pytest.raises(DataError, match=r"no encoder '.*': set --encoder DIR or GRAPHSENT_ENCODER"):
+        Places(str(data)).locate(config)
+    monkeypatch.setenv("GRAPHSENT_ENCODER", str(tmp_path / "none"))
+    with pytest.raises(DataError, match=r"no encoder '.*': expected one at .*none"):
+        Places(str(data)).locate(config)
+    monkeypatch.setenv("GRAPHSENT_ENCODER", str(tmp_path))
+    assert Places(str(data)).locate(config).inputs.encoder == str(tmp_path)
+    assert Places(str(data), encoder=str(data)).locate(config).inputs.encoder == str(data)
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [
@@ -241,6 +284,9 @@ def test_a_run_is_repeated_only_on_its_own_data(execution, run, data):
     found = repeat(execution, run)
     assert (found.is_same, found.is_chance, found.num_kept) == (True, True, 1)
     assert found.kept == {**run.key, **kept}
+    other = replace(run, number=2)
+    FinishedRuns(execution.finished).write(other, {**kept, **other.key})
+    assert repeat(execution, run).num_kept == 2
     path = data / "sentiment" / "dev.txt"
     path.write_text(path.read_text() + "(3 (2 a) (3 film))\n")
     places._corpus.cache_clear()
@@ -259,6 +305,24 @@ def test_parallel_processes_with_a_failure_and_a_budget(execution, run):
     assert "that was the last" in said[-1]
     outcome = run_all(execution, [bad, run], budget=0.15, echo=said.append)
     assert outcome.left == [bad, run]  # they take 0.2 minutes each
+
+
+class Faulty(Places):
+    """Places that fail in the process of a run, as a mistake in the code would."""
+
+    def checksums(self, config):
+        if multiprocessing.parent_process():
+            raise ZeroDivisionError("no such number")
+        return super().checksums(config)
+
+
+def test_a_mistake_in_the_code_is_in_the_log_of_the_last_attempt(execution, run):
+    faulty = replace(execution, places=Faulty(execution.places.data_dir))
+    for _ in range(2):
+        outcome = run_all(faulty, [run], echo=lambda line: None)
+    log = execution.log(run)
+    assert outcome.failed == {run: f"ZeroDivisionError: no such number ({log})"}
+    assert log.read_text().count("Traceback (most recent call last)") == 1
 
 
 @pytest.mark.skipif(os.name == "nt", reason="names of files are text on Windows")
@@ -289,7 +353,7 @@ def test_runs_of_other_processes_are_left_to_them(execution, run):
     assert run_all(execution, [run]).finished == []  # it has been finished since it was planned
 
 
-def test_examples_of_scores_and_lists_agree_with_the_metrics():
+def test_examples_agree_with_the_metrics():
     scores, gold = (torch.rand(40) * 4 + 1 for _ in range(2))
     gold[7] = float("nan")  # no gold score
     pairs = SimpleNamespace(gold=gold, roots=torch.arange(40))
@@ -300,11 +364,15 @@ def test_examples_of_scores_and_lists_agree_with_the_metrics():
         counts=counts,
         base=torch.rand(12),
     )
-    for name, outputs, batch, metric, number in (
-        ("sick", scores[:, None], pairs, "pearson", 39),
-        ("rerank", torch.rand(12), lists, "f1", 2),
+    roots = torch.arange(0, 60, 2)
+    trees = SimpleNamespace(gold=torch.randint(-1, 3, (60,)), roots=roots)
+    judged = int((trees.gold[roots] % 2 == 0).sum())  # neither neutral nor unlabelled
+    for name, options, outputs, batch, metric, number in (
+        ("sick", {}, scores[:, None], pairs, "pearson", 39),
+        ("rerank", {}, torch.rand(12), lists, "f1", 2),
+        ("sst2", {"neutral": "class"}, torch.rand(60, 3), trees, "root_accuracy", judged),
     ):
-        task = get_task(name)
+        task = get_task(name, **options)
         metrics, examples = task.metrics(), Examples(task)
         for collector in (metrics, examples):
             collector.update(outputs, batch)

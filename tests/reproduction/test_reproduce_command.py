@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from multiprocessing import resource_tracker
 from multiprocessing.context import SpawnProcess
 
@@ -123,9 +124,10 @@ def test_a_repeated_run_is_the_same_or_other_by_chance_or_more(here, execution, 
 def test_a_figure_changed_by_hand_is_noticed(here, execution, catalogue, capsys):
     run = Run(catalogue.configuration("toy-nbow"), "seed", 0)
     kept = execute(execution, run)
-    changed = {**kept["dev"], "phrase_accuracy": kept["dev"]["phrase_accuracy"] + 0.02}
-    FinishedRuns(execution.finished).write(run, {**kept, "dev": changed})
-    assert main(["reproduce", "--check", "--data-dir=data"]) == 1
+    for change, status in ((0.005, 0), (0.02, 1)):  # the former may be rounding
+        changed = {**kept["dev"], "phrase_accuracy": kept["dev"]["phrase_accuracy"] + change}
+        FinishedRuns(execution.finished).write(run, {**kept, "dev": changed})
+        assert main(["reproduce", "--check", "--data-dir=data"]) == status
     message = "the results on all test examples are identical, but not dev phrase_accuracy"
     assert message in capsys.readouterr().err
 
@@ -156,12 +158,24 @@ def test_the_newlines_of_a_document_are_kept(here):
         assert text.count(b"\n") == text.count(newline)
 
 
-def test_the_fast_version_says_so(here, capsys):
+def test_a_document_that_is_not_text(here, capsys):
+    (here / "docs" / "results").mkdir(parents=True)
+    (here / "README.md").write_bytes(b"\xff<!-- results --><!-- end of results -->")
+    assert main(["reproduce", "--report", "--into=README.md"]) == 2
+    assert "README.md: cannot read it: 'utf-8' codec" in capsys.readouterr().err
+
+
+def test_the_fast_version_says_so(here, execution, catalogue, capsys):
+    (run, _) = Run.of(catalogue.configuration("toy-tree"), range(5), fast=True)
+    execute(replace(execution, finished=here / "runs" / "results-fast"), run)
     assert main(["reproduce", "toys", "--data-dir=data", "--fast", "--budget=0"]) == 0
-    assert "6 runs did not fit in the budget" in capsys.readouterr().out
+    assert "5 runs did not fit in the budget" in capsys.readouterr().out
     page = (here / "runs/results-fast.md").read_text()
     assert "**This is the fast version**" in page
+    assert "on the corpora\nsentiment. " in page
     assert "not run yet" in page
+    entries = json.loads((here / "runs/results-fast.json").read_text())
+    assert [entry["n"] for entry in entries] == [0, 0, 1, 0]
     assert not (here / "docs").exists()
 
 
@@ -315,6 +329,25 @@ def test_ctrl_c_does_not_reach_a_process_that_is_starting(execution, catalogue, 
     runs = Run.of(Catalogue().configuration("toy-nbow"), [0])
     assert run_all(execution, runs).elsewhere == runs
     assert not blocked()
+
+
+def end_in_silence(_execution, run) -> None:
+    """In place of a run: killed, or an exit without a word."""
+    if run.number:
+        os._exit(3)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+def test_processes_that_end_in_silence(execution, catalogue, monkeypatch):
+    from graphsent.reproduction import scheduling
+
+    monkeypatch.setattr(scheduling, "execute_in_process", end_in_silence)
+    runs, said = Run.of(Catalogue().configuration("toy-nbow"), [0, 1]), []
+    outcome = run_all(execution, runs, echo=said.append)
+    reasons = [outcome.failed[run].partition(" (")[0] for run in runs]
+    assert reasons == ["its process was killed by signal 9", "its process exited with status 3"]
+    assert said[0].endswith("; 1 left, about 0 min")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")
