@@ -10,7 +10,6 @@ import shutil
 import signal
 import sys
 import time
-import traceback
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -172,10 +171,6 @@ def execute_in_process(execution: Execution, run: Run) -> None:
             sys.exit(128 + error.signal_number)
         except (GraphsentError, OSError) as error:
             print(error, flush=True)
-            sys.exit(1)
-        except Exception:
-            traceback.print_exc()
-            sys.stderr.flush()
             sys.exit(1)
 
 
