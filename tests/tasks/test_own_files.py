@@ -118,6 +118,13 @@ def test_a_sentence_in_brackets_is_not_a_tree(write):
     assert found(write("a.tsv", "pos\t(good film)\n")) == [(1, "pos", "(good film)")]
 
 
+def test_a_label_in_brackets_is_not_a_tree(write):
+    assert found(write("a", "(pos)\tgood\n")) == [(1, "(pos)", "good")]
+    assert found(write("a.tsv", "(pos\tgood\n")) == [(1, "(pos", "good")]
+    (tree,) = (each.contents[0] for each in examples_in(write("b", "(pos\t(a good))\n")))
+    assert tree == Tree.from_string("(pos (a good))")
+
+
 def test_conllu_with_labels_in_comments(write):
     examples = list(examples_in(write("a.conllu.gz", CONLLU)))
     assert [(each.line, each.label) for each in examples] == [(1, "pos"), (5, "neg")]
@@ -236,6 +243,7 @@ def test_numbers_in_the_first_example_are_no_names_of_columns(write):
         ("a.jsonl", '{"label": -Infinity, "text": "x"}\n', {}, "or a number as 'label', got -inf"),
         ("a.txt", "(S (A a) (B b))\n(S (A a) (B b)\n", {}, r"a\.txt:2: "),
         ("a.txt", "(S a) (S b)\n", {}, "expected one bracketed tree, got 2 trees"),
+        ("a.txt", "(S a)\n( (A a) (B b))\n", {}, r"a\.txt:2: the root has no label"),
         ("a.tsv", "p\t(S (A a) (B b))\np\tno tree\n", {}, r"a\.tsv:2: "),
         ("a.conllu", CONLLU.replace("# label = neg\n", ""), {}, "the sentence has no label: "),
         ("a.conllu", CONLLU.replace("\t2\tamod", "\tx\tamod"), {}, r"a\.conllu:2:"),

@@ -49,6 +49,9 @@ def test_numeric_labels_are_sorted(tmp_path):
         "9",
         "10",
     )
+    same = [(label, f"text {label}") for label in ("1.0", "01", "1.00", "1")] * 5
+    labels = get_task("own", train=str(write_tsv(tmp_path / "b", same))).label_names
+    assert labels == ("01", "1", "1.0", "1.00")
 
 
 def test_only_numeric_labels_are_ordered(tsv, tmp_path):
@@ -106,6 +109,13 @@ def test_a_text_that_is_repeated_more_often_than_the_share_stays_in_train():
     digests = [*[b"a"] * 8, b"b", b"c"]
     found = assign_splits(digests, ["pos"] * 10, {"dev": 0.1})
     assert found == [*["train"] * 8, "dev", "train"]
+
+
+@pytest.mark.parametrize("labels", [["pos", "neg"], ["neg", "pos"]])
+def test_a_text_with_several_labels_counts_for_the_first_one(labels):
+    digests = [b"a", b"a", *(bytes([each]) for each in b"bcdefg")]
+    found = assign_splits(digests, [*labels, "neg", *["pos"] * 5], {"dev": 0.3})
+    assert found == [*["train"] * 3, "dev", "dev", *["train"] * 3]
 
 
 def test_held_out_examples_are_held_out_again(tsv):
@@ -239,6 +249,14 @@ def test_nothing_to_learn(tmp_path, rows, message):
         get_task("own", train=str(path)).load(tree_kind="words")
 
 
+def test_too_little_for_a_test_split(tmp_path):
+    rows = [("pos", "x"), ("neg", "y")]
+    train, dev = (str(write_tsv(tmp_path / name, rows)) for name in ("train.tsv", "dev.tsv"))
+    task = get_task("own", train=train, dev=dev)
+    with pytest.raises(DataError, match=r" as test: add --test FILE, .* do without \(--split 0\)$"):
+        task.load(tree_kind="words")
+
+
 def test_trees_beside_the_sentences(tsv, tmp_path):
     trees = str(write_trees(tmp_path / "trees.txt"))
     data = get_task("own", train=str(tsv), train_trees=[trees]).load()
@@ -255,6 +273,35 @@ def test_trees_beside_the_sentences(tsv, tmp_path):
     write_trees(tmp_path / "trees.txt", own_examples()[::-1])
     with pytest.raises(DataError, match=r"trees\.txt:1: the tree is of 'a awful idea', but"):
         get_task("own", train=str(tsv), train_trees=[trees]).load()
+
+
+@pytest.mark.parametrize(
+    ("text", "of_tree", "difference"),
+    [
+        ("good film", "bad film", "'badfilm' and 'goodfilm'"),
+        ("good film", "good films", "'dfilms' and 'dfilm'"),
+        (
+            "a very good film of the year",
+            "a very good plan of it",
+            "'ygoodplanofit' and 'ygoodfilmofthey'",
+        ),
+    ],
+)
+def test_where_a_tree_differs_from_its_sentence(tsv, tmp_path, text, of_tree, difference):
+    other, trees = tmp_path / "other.tsv", tmp_path / "other.trees"
+    other.write_text(f"pos\t{text}\n")
+    trees.write_text(f"(S {' '.join(f'(W {word})' for word in of_tree.split())})\n")
+    with pytest.raises(DataError, match=f": the first letters that differ are in {difference}$"):
+        get_task("own", train=str(tsv)).read(other, [trees])
+
+
+def test_pairs_have_two_files_of_trees(tmp_path):
+    pairs, trees = tmp_path / "pairs.tsv", tmp_path / "trees.txt"
+    pairs.write_text("label\ttext1\ttext2\npos\ta\tb\n")
+    trees.write_text("(S (A a) (B b))\n")
+    task = get_task("own", train=str(pairs), train_trees=[str(trees)])
+    with pytest.raises(DataError, match="one file of trees for each of 2 text columns, got 1"):
+        task.load()
 
 
 def test_another_file_and_its_trees_as_parse_writes_them(tsv, tmp_path):
@@ -302,7 +349,7 @@ def test_a_model_of_trees_needs_trees(tsv, tmp_path):
         get_task("own", train=str(tsv)).load()
     trees = str(write_trees(tmp_path / "trees.txt"))
     message = r"the trees of \S+my\.tsv are constituency trees, but the model reads dependency"
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(DataError, match=f"{message} trees: add --tree-kind constituency if it"):
         get_task("own", train=str(tsv), train_trees=trees).load(tree_kind="dependency")
 
 

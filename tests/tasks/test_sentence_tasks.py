@@ -186,6 +186,7 @@ def test_neutral_tweets_are_left_out_and_others_tokenized(tmp_path):
     write_tweets(tmp_path, [NEGATIVE] * 10 + [POSITIVE] * 10, [NEGATIVE, NEUTRAL, POSITIVE])
     data = get_task("twitter").load(tmp_path, tree_kind="words")
     assert data.source.counts == {"train": 18, "dev": 2, "test": 2}
+    assert "(train 18, published: 18,000, dev 2, held out of train, " in data.source.summary()
     negative, positive = data.splits["test"]
     assert negative == Sentence(["so", "baad"], "0")
     assert positive == Sentence(["username", "good", ",", "&", "new"], "1")
