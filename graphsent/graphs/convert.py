@@ -129,7 +129,8 @@ def _from_graph(graph: dgl.DGLGraph, words: Sequence[str] | None, vocab: Any) ->
         data[fields.SPAN],
     )
     source, target = (ends.tolist() for ends in graph.edges(order="eid"))
-    columns = {name: values.tolist() for name, values in graph.edata.items() if values.dim() == 1}
+    names = [name for name in (fields.CHILD_INDEX, fields.KIND) if name in graph.edata]
+    columns = {name: graph.edata[name].tolist() for name in names}
     for edge, ends in enumerate(zip(source, target, strict=True)):
         attributes = {name: values[edge] for name, values in columns.items()}
         digraph.add_edge(*ends, id=edge, **attributes)

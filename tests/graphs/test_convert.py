@@ -96,6 +96,13 @@ def test_parents_of_dependency_trees(direction, tree):
         assert tree_parents(same)[: tree.num_nodes].tolist() == tree.heads.tolist()
 
 
+def test_edge_data_of_the_user_are_no_attributes():
+    graph = constituency_graph(tree())
+    expected = list(to_networkx(graph).edges(data=True))
+    graph.edata["id"], graph.edata["weight"] = torch.arange(4) + 7, torch.rand(4)
+    assert list(to_networkx(graph).edges(data=True)) == expected
+
+
 def test_words_of_a_graph():
     graph = constituency_graph(tree(), vocab=Vocabulary(["film"]))
 
