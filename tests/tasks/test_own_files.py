@@ -275,9 +275,11 @@ def test_other_encodings(write, encoding):
 
 
 def test_a_wrong_encoding(write):
-    path = write("a.tsv", "gut\tschöner Film\n".encode("latin-1"))
-    with pytest.raises(DataError, match=r"near line 1: .* is this its encoding"):
+    path = write("a.tsv", "gut\tFilm\ngut\tein Film\ngut\tschöner Film\n".encode("latin-1"))
+    with pytest.raises(DataError, match=r"near line 3: .* is this its encoding"):
         found(path, encoding="ascii")
+    with pytest.raises(DataError, match=r"near line 1: .* is this its encoding"):
+        found(path, encoding="utf-16")
 
 
 @pytest.mark.parametrize(

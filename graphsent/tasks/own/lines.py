@@ -131,7 +131,10 @@ class _Recoded:
             try:
                 text = self._decoder.decode(data, final=not data)
             except UnicodeError as error:
-                message = f"{self._source}: near line {self._line}: {error}: is this its encoding?"
+                line = self._line
+                if isinstance(error, UnicodeDecodeError):
+                    line += error.object[: error.start].count(b"\n")
+                message = f"{self._source}: near line {line}: {error}: is this its encoding?"
                 raise DataError(message) from None
             if not data:
                 break
