@@ -148,6 +148,8 @@ def test_pairs_by_the_names_of_their_columns(write):
         ("id\tlabel\ttext\tother", {"label_column": "other"}, ("4", "3")),
         ("what\tever", {"label_column": "ever"}, ("2", "1")),
         ("what\tever", {"text_columns": ("ever",)}, ("1", "2")),
+        ("label\ttext", {"text_columns": ("label",)}, ("2", "1")),
+        ("text\tother", {"label_column": "text"}, ("1", "2")),
     ],
 )
 def test_columns_by_name(write, header, options, expected):
@@ -193,6 +195,7 @@ def test_numbers_in_the_first_example_are_no_names_of_columns(write):
     [
         ("a.csv", "x,y,z\n", {}, r"a\.csv:1: which column holds the label\? .*'x', 'y', 'z'"),
         ("a.csv", "label,y,z\n", {}, "which column holds the text"),
+        ("a.csv", "id,text,other\n", {}, "which column holds the label"),
         (
             "a.csv",
             "question,sentence,label\n",
@@ -242,6 +245,7 @@ def test_numbers_in_the_first_example_are_no_names_of_columns(write):
         ),
         ("a.jsonl", '{"label": -Infinity, "text": "x"}\n', {}, "or a number as 'label', got -inf"),
         ("a.txt", "(S (A a) (B b))\n(S (A a) (B b)\n", {}, r"a\.txt:2: "),
+        ("a.txt", "(S a)\n(S (A a)\n   (B b) c)\n", {}, r"a\.txt:3: token 'c' follows"),
         ("a.txt", "(S a) (S b)\n", {}, "expected one bracketed tree, got 2 trees"),
         ("a.txt", "(S a)\n( (A a) (B b))\n", {}, r"a\.txt:2: the root has no label"),
         ("a.tsv", "p\t(S (A a) (B b))\np\tno tree\n", {}, r"a\.tsv:2: "),

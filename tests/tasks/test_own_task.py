@@ -249,6 +249,19 @@ def test_nothing_to_learn(tmp_path, rows, message):
         get_task("own", train=str(path)).load(tree_kind="words")
 
 
+@pytest.mark.parametrize(
+    ("examples", "labels", "are_classes"), [(20, 10, True), (20, 11, False), (19, 19, True)]
+)
+def test_labels_that_may_be_classes(tmp_path, examples, labels, are_classes):
+    rows = [(f"label {i % labels}", f"text {i}") for i in range(examples)]
+    task = get_task("own", train=str(write_tsv(tmp_path / "a", rows)))
+    if are_classes:
+        assert len(task.label_names) == labels
+    else:
+        with pytest.raises(DataError, match="11 different labels in 20 examples"):
+            _ = task.label_names
+
+
 def test_too_little_for_a_test_split(tmp_path):
     rows = [("pos", "x"), ("neg", "y")]
     train, dev = (str(write_tsv(tmp_path / name, rows)) for name in ("train.tsv", "dev.tsv"))

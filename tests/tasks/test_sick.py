@@ -59,6 +59,15 @@ def test_reading_words_needs_no_parses(data):
     assert loaded.source.describe()["tree_kind"] == "words"
 
 
+def test_entailment(data):
+    task = get_task("sick", target="entailment")
+    assert task.goal == "classification"
+    assert task.label_names == ("contradiction", "neutral", "entailment")
+    assert task.options == {"target": "entailment"}
+    pairs = task.load(data, tree_kind="words").splits["test"]
+    assert [task.label_names[int(pair.label)] for pair in pairs] == ["neutral", "entailment"]
+
+
 def test_the_vocabulary_is_of_both_sentences(data):
     vocab, _ = build_vocabulary(get_task("sick").load(data).splits["train"])
     assert {"man", "Nobody", "dog", "Dogs"} <= set(vocab.words)
