@@ -82,7 +82,7 @@ def read_csv(lines: Iterable[Line], source: str, find: FindColumns) -> Iterator[
         DataError: The header is not valid text.
     """
     texts = _Texts(lines)
-    header = next((text for text in texts if text.strip() or texts.bad), "")
+    header = next((text for text in texts if text.strip()), "")
     number = texts.number
     if texts.bad is not None:
         raise DataError(str(texts.bad.error))
