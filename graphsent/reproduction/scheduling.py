@@ -131,8 +131,8 @@ def _settle(execution: Execution, run: Run, status: int, outcome: Outcome) -> No
     if status < 0:
         outcome.failed[run] = f"its process was killed by signal {-status} ({log})"
         return
-    lines = log.read_text(encoding="utf-8").split("\n") if log.is_file() else []
-    said = [line for line in lines if line.strip()]
+    text = log.read_text(encoding="utf-8", errors="backslashreplace") if log.is_file() else ""
+    said = [line for line in text.split("\n") if line.strip()]
     reason = said[-1] if said else f"its process exited with status {status}"
     outcome.failed[run] = f"{reason} ({log})"
 

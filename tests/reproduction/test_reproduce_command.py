@@ -331,23 +331,30 @@ def test_ctrl_c_does_not_reach_a_process_that_is_starting(execution, catalogue, 
     assert not blocked()
 
 
-def end_in_silence(_execution, run) -> None:
-    """In place of a run: killed, or an exit without a word."""
-    if run.number:
-        os._exit(3)
-    os.kill(os.getpid(), signal.SIGKILL)
+def end_unusually(execution, run) -> None:
+    """In place of a run: killed, an exit without a word, or one whose last word is not UTF-8."""
+    if run.number == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+    if run.number == 2:
+        log = execution.log(run)
+        log.parent.mkdir(parents=True, exist_ok=True)
+        log.write_bytes(b"caf\xe9\n")  # as libraries in C may write
+    os._exit(3)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")
-def test_processes_that_end_in_silence(execution, catalogue, monkeypatch):
+def test_processes_that_end_unusually(execution, catalogue, monkeypatch):
     from graphsent.reproduction import scheduling
 
-    monkeypatch.setattr(scheduling, "execute_in_process", end_in_silence)
-    runs, said = Run.of(Catalogue().configuration("toy-nbow"), [0, 1]), []
+    monkeypatch.setattr(scheduling, "execute_in_process", end_unusually)
+    runs, said = Run.of(Catalogue().configuration("toy-nbow"), range(3)), []
     outcome = run_all(execution, runs, echo=said.append)
-    reasons = [outcome.failed[run].partition(" (")[0] for run in runs]
-    assert reasons == ["its process was killed by signal 9", "its process exited with status 3"]
-    assert said[0].endswith("; 1 left, about 0 min")
+    assert [outcome.failed[run].partition(" (")[0] for run in runs] == [
+        "its process was killed by signal 9",
+        "its process exited with status 3",
+        r"caf\xe9",
+    ]
+    assert said[0].endswith("; 2 left, about 0 min")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")
