@@ -140,6 +140,9 @@ def test_wrong_rows_and_missing_words_are_rejected():
     part = dgl.batch([dgl.remove_nodes(first, first.ndata["position"].argmax()), graph])
     with pytest.raises(DataError, match="reach beyond the words of their sentence"):
         span_mean(part, torch.zeros(part.num_nodes(), 1))
+    part = dgl.batch([graph, dgl.remove_nodes(constituency_batch(["(2 (1 a))"]), 1)])
+    with pytest.raises(DataError, match="reach beyond the words of their sentence"):
+        word_ranges(part)
     with pytest.raises(DataError, match="no node data 'position'"):
         word_ranges(dgl.graph(([0], [1])))
 

@@ -150,6 +150,7 @@ def test_pairs_by_the_names_of_their_columns(write):
         ("what\tever", {"text_columns": ("ever",)}, ("1", "2")),
         ("label\ttext", {"text_columns": ("label",)}, ("2", "1")),
         ("text\tother", {"label_column": "text"}, ("1", "2")),
+        ("label\tx\ty", {"label_column": "label", "text_columns": ("3",)}, ("1", "3")),
     ],
 )
 def test_columns_by_name(write, header, options, expected):
@@ -196,6 +197,7 @@ def test_numbers_in_the_first_example_are_no_names_of_columns(write):
         ("a.csv", "x,y,z\n", {}, r"a\.csv:1: which column holds the label\? .*'x', 'y', 'z'"),
         ("a.csv", "label,y,z\n", {}, "which column holds the text"),
         ("a.csv", "id,text,other\n", {}, "which column holds the label"),
+        ("a.csv", "pos,a good film\n", {}, "which column holds the label"),
         (
             "a.csv",
             "question,sentence,label\n",
