@@ -48,3 +48,9 @@ def test_no_sentence_without_controls(shipped):
     catalogue = Catalogue(shipped)
     runs = Runs({"toy-tree": (0.8, 0.8), "toy-nbow": (0.7, 0.7)})
     assert "parse" not in summary(catalogue, [], verdicts(catalogue, runs))
+
+
+def test_no_sentence_on_controls_that_have_not_been_run(shipped):
+    (shipped / "tables/toys.yaml").rename(shipped / "tables/controls.yaml")
+    catalogue = Catalogue(shipped)
+    assert "parse" not in summary(catalogue, [], verdicts(catalogue, Runs({})))

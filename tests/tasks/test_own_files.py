@@ -198,6 +198,7 @@ def test_numbers_in_the_first_example_are_no_names_of_columns(write):
         ("a.csv", "label,y,z\n", {}, "which column holds the text"),
         ("a.csv", "id,text,other\n", {}, "which column holds the label"),
         ("a.csv", "pos,a good film\n", {}, "which column holds the label"),
+        ("a.csv", "sentence1,sentence2\n", {}, "which column holds the label"),
         (
             "a.csv",
             "question,sentence,label\n",
@@ -212,6 +213,9 @@ def test_numbers_in_the_first_example_are_no_names_of_columns(write):
             "looks like a header, but columns given by number mean that there is none",
         ),
         ("a.csv", "x,y,label\n", {"text_columns": ("xx",)}, "no column 'xx': .* mean 'x'"),
+        ("a.csv", "x,y,label\n", {"text_columns": ("0",)}, "no column '0'"),
+        ("a.csv", "x,y,label\n", {"text_columns": ("4",)}, "no column '4'"),
+        ("a.csv", "x,y,label\n", {"text_columns": ("²",)}, "no column '²'"),
         ("a.csv", "text,text,label\n", {}, "the column 'text' occurs 2 times"),
         ("a.tsv", "a\tb\tc\n", {}, r"a\.tsv:1: which column holds the label"),
         ("a.tsv", "only a sentence\n", {}, "no tab in 'only a sentence': expected label<TAB>sent"),
