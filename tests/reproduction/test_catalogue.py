@@ -109,7 +109,7 @@ def test_the_digest_depends_only_on_settings_and_revision(catalogue, shipped):
     assert not renewed & set(before.values())
 
 
-def test_main_results_and_first_seeds_come_first(catalogue):
+def test_main_results_and_first_seeds_come_first(catalogue, shipped):
     runs = catalogue.runs(catalogue.asked(["all"]), [0, 3])
     assert [run.name for run in runs] == [
         "toy-tree/seed-0",
@@ -119,6 +119,10 @@ def test_main_results_and_first_seeds_come_first(catalogue):
         "toy-nbow/seed-3",
         "toy-tree-left/seed-3",
     ]
+    path = shipped / "tables" / "toys.yaml"
+    path.with_name("zoo.yaml").write_text(path.read_text().replace("main: true, ", ""))
+    again = Catalogue()
+    assert again.runs(again.asked(["all"]), [0, 3]) == runs  # what is main in one table comes first
 
 
 def test_a_task_with_folds_is_run_on_all_of_them():
@@ -150,6 +154,8 @@ def test_the_fast_version_has_fewer_epochs_and_runs(catalogue):
         ("configurations/toy", "toy-nbow:", "toy-nbag:", "table toys: unknown configuration"),
         ("configurations/toy", "minutes: 0.1", "minutes: x", "expected configurations"),
         ("configurations/toy", "{model: nbow}", "[model]", "expected configurations"),
+        ("configurations/toy", "of: toy-tree", "<<: 3", "expected YAML"),
+        ("configurations/toy", "\n    of: toy-tree\n", " 3\n  x:\n", "left: expected names with"),
         (
             "configurations/toy",
             "[smaller]",
@@ -159,6 +165,8 @@ def test_the_fast_version_has_fewer_epochs_and_runs(catalogue):
         ("tables/toys", "second: toy-nbow", "second: toy", "compares 'toy', which no row has"),
         ("tables/toys", "{root_accuracy: 51}", "{root_accuracy: x}", "expected metrics with"),
         ("tables/toys", "{root_accuracy: 51}", "51", "toys.yaml: trees: expected metrics with"),
+        ("tables/toys", "{root_accuracy: 51}", "{root_accuracy: .nan}", "expected metrics with"),
+        ("tables/toys", "{root_accuracy: 51}", "{}", "expected metrics with"),
         ("tables/toys", "main: true", "mian: true", "unknown entry 'mian'.*did you mean 'main'"),
         ("tables/toys", "- name: words", "- name: words\n    nmae: x", "unknown entry 'nmae'"),
         ("tables/toys", "title: Toys", "", "expected a table"),
