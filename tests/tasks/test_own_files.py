@@ -71,8 +71,9 @@ def test_csv_with_a_chapter_in_a_cell(write):
     ]
 
 
-def test_csv_with_semicolons(write):
+def test_csv_with_semicolons_or_tabs(write):
     assert found(write("a.csv", "label;text\npos;good, fine\n")) == [(2, "pos", "good, fine")]
+    assert found(write("b.csv", "label\ttext\npos\tgood, fine\n")) == [(2, "pos", "good, fine")]
 
 
 def test_json_lines(write):
@@ -129,6 +130,8 @@ def test_conllu_with_labels_in_comments(write):
     examples = list(examples_in(write("a.conllu.gz", CONLLU)))
     assert [(each.line, each.label) for each in examples] == [(1, "pos"), (5, "neg")]
     assert all(isinstance(each.contents[0], DependencyTree) for each in examples)
+    of_one_label = examples_in(write("a.conllu", CONLLU), label="other")
+    assert [each.label for each in of_one_label] == ["other", "other"]
 
 
 def test_pairs_by_the_names_of_their_columns(write):
@@ -195,6 +198,7 @@ def test_numbers_in_the_first_example_are_no_names_of_columns(write):
     ("name", "text", "options", "message"),
     [
         ("a.csv", "x,y,z\n", {}, r"a\.csv:1: which column holds the label\? .*'x', 'y', 'z'"),
+        ("a.csv", "\n \nx,y,z\n", {}, r"a\.csv:3: which column holds the label"),
         ("a.csv", "label,y,z\n", {}, "which column holds the text"),
         ("a.csv", "id,text,other\n", {}, "which column holds the label"),
         ("a.csv", "pos,a good film\n", {}, "which column holds the label"),
@@ -238,6 +242,7 @@ def test_numbers_in_the_first_example_are_no_names_of_columns(write):
             r"a\.jsonl:2: expected one JSON object per line: the key 'text' occurs twice",
         ),
         ("a.jsonl", "[1, 2]\n", {}, "expected one JSON object per line, got"),
+        ("a.jsonl", "{}\n", {}, "expected one JSON object per line, got '{}'"),
         ("a.jsonl", '{"label": 1, "text": "x"}\n[1, 2]\n', {}, r"2: expected one JSON object"),
         ("a.jsonl", '{"label": "a\\tb", "text": "x"}\n', {}, "a label of one line, without tabs"),
         ("a.jsonl", '{"label": "a\\nb", "text": "x"}\n', {}, "a label of one line, without tabs"),

@@ -463,6 +463,12 @@ def test_movie_reviews_as_trees(parses_dir):
     assert (first.label, first.contents[0].words[:2]) == ("neg", ("simplistic", ","))
 
 
+def test_scores_are_held_out_whatever_they_are(tmp_path):
+    train = write_tsv(tmp_path / "train.tsv", [(f"{i}.5", f"text {i}") for i in range(30)])
+    data = get_task("own", train=str(train), regression=True).load(tree_kind="words")
+    assert data.source.counts == {"train": 24, "dev": 3, "test": 3}
+
+
 def test_scores_are_described_by_their_range(tmp_path):
     rows = [("9", "a film"), ("-2", "a play"), ("10.5", "a book"), ("9", "a song")]
     train, dev = write_tsv(tmp_path / "train.tsv", rows), write_tsv(tmp_path / "dev.tsv", rows[:2])
