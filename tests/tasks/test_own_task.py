@@ -135,9 +135,10 @@ def test_held_out_examples_are_held_out_again(tsv):
     again.held_out = {"held_out_of_train": data.held_out["held_out_of_train"] * 2}
     with pytest.raises(DataError, match="the run's saved splits are of 2 files, not 1"):
         again.load(tree_kind="words")
-    again.held_out = {"held_out_of_train": [{"dev": 3}]}
-    with pytest.raises(DataError, match="the run's saved splits are damaged"):
-        again.load(tree_kind="words")
+    for damaged in ([{"dev": [3]}], [{"sha256": "0", "dev": 3}], ["0"], 3, None):
+        again.held_out = {"held_out_of_train": damaged}
+        with pytest.raises(DataError, match="the run's saved splits are damaged"):
+            again.load(tree_kind="words")
 
 
 def test_a_text_in_which_the_tokenizer_finds_no_words(tmp_path):
