@@ -40,7 +40,7 @@ def assigned(
     """
     try:
         entries = [(entry["sha256"], _by_line(entry)) for entry in saved["held_out_of_train"]]
-    except (KeyError, TypeError, AttributeError):
+    except (KeyError, TypeError):
         raise DataError("the run's saved splits are damaged: expected files with lines") from None
     if len(entries) != len(files):
         raise DataError(f"the run's saved splits are of {len(entries)} files, not {len(files)}")
