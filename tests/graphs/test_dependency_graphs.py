@@ -74,6 +74,10 @@ def test_no_trees_give_a_graph_without_nodes(direction):
     assert set(graph.ndata) == set(fields.NODE_FIELDS)
 
 
+def test_trees_may_come_from_an_iterator():
+    assert dependency_batch(iter([tree(), tree()])).batch_size == 2
+
+
 def test_wrong_trees_directions_and_vocabularies_are_rejected():
     with pytest.raises(DataError, match="expected a DependencyTree, got str"):
         dependency_graph("(3 (2 a) (3 film))")

@@ -30,6 +30,12 @@ def test_a_batch_by_index_is_the_batch_of_these_trees(some, build, direction, da
     assert schedule_of(found).packed.tolist() == schedule_of(expected).packed.tolist()
 
 
+@pytest.mark.parametrize("direction", DIRECTIONS)
+@pytest.mark.parametrize(("_some", "build"), KINDS, ids=["constituency", "dependency"])
+def test_a_table_without_trees(_some, build, direction):
+    assert_same_graph(TreeTable([], VOCAB, direction).graph([]), build([], direction))
+
+
 def test_labels_too_large_for_half_of_the_memory():
     label = 10**17
     large = [Tree.from_string(f"({label} (2 a) (3 film))"), Tree.from_string("(1 film)")]
