@@ -97,6 +97,7 @@ def test_bracketed_trees_with_any_labels(write):
     assert (first, second) == (1, 3)
     assert tree == Tree.from_string("(very-good (ok a) (bad film))")
     assert [each.label for each in examples_in(path)] == ["very-good", "bad"]
+    assert [each.label for each in examples_in(write("b.txt", "\n  (good a)\n"))] == ["good"]
 
 
 def test_lines_between_bracketed_trees(write):

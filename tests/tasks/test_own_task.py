@@ -327,9 +327,23 @@ def test_another_file_and_its_trees_as_parse_writes_them(tsv, tmp_path):
     assert task.read(other) == expected
     found = task.read(other, [trees])
     assert list(map(str, found)) == ["(1 ( good) ( film))", "(0 ( bad) ( film))"]
+    trees.write_text("(neg (pos good) (neg film))\n( (pos bad) (neg film))\n")
+    assert list(map(str, task.read(other, [trees]))) == list(map(str, found))  # no phrase labels
+    trees.write_bytes(b"pos\t(S (A good) (B film))\ncaf\xe9\t\nneg\t(S (A bad) (B film))\n")
+    with pytest.raises(DataError, match=r"other\.trees:2:4: 0xE9 is not valid UTF-8"):
+        task.read(other, [trees])
     trees.write_text("pos\t(S (A good) (B film))\nneg\t(S (A bad\n")
     with pytest.raises(DataError, match=r"other\.trees:2: the bracket .* is not closed"):
         task.read(other, [trees])
+
+
+def test_another_file_and_its_dependency_trees(tsv, tmp_path):
+    other, trees = tmp_path / "other.tsv", tmp_path / "other.conllu"
+    other.write_text("pos\tgood film\n")
+    word = "{}\t{}\t_\t_\t_\t_\t{}\t_\t_\t_\n"
+    trees.write_text(word.format(1, "good", 2) + word.format(2, "film", 0) + "\n")
+    (tree,) = get_task("own", train=str(tsv)).read(other, [trees])
+    assert tree == DependencyTree(["good", "film"], [1, -1], labels=["", "1"])
 
 
 def test_another_file_is_tokenized_as_the_data_are(tsv, tmp_path):
@@ -377,7 +391,14 @@ def test_a_model_of_trees_needs_trees(tsv, tmp_path):
         ({"train": {"x": "a", "x ": "b"}}, "train: expected different labels of one line"),
         ({"train": {" ": "a", "y": "b"}}, "train: expected different labels of one line"),
         ({"train": {"a\tb": "a", "y": "b"}}, "train: expected different labels of one line"),
+        ({"train": {}}, "train: expected a file, or a file for each label"),
+        ({"train": {"x": 3}}, "train: expected a file, or a file for each label"),
         ({"train": "a", "split": 0.5}, "split: expected a share below 0.5"),
+        ({"train": "a", "split": "0.1"}, "split: expected a share below 0.5, got '0.1'"),
+        ({"train": "a", "split_seed": "1"}, "split_seed: expected an integer from 0, got '1'"),
+        ({"train": "a", "num_folds": "5"}, "num_folds: expected an integer from 2, got '5'"),
+        ({"train": "a", "fold": True}, "fold: expected 0 to 9, got True"),
+        ({"train": "a", "encoding": 3}, "encoding: expected a name, got 3"),
         ({"train": "a", "split": float("nan")}, "split: expected a share"),
         ({"train": "a", "split_seed": -1}, "split_seed: expected an integer from 0"),
         ({"train": "a", "fold": 10}, "fold: expected 0 to 9, got 10"),
@@ -386,9 +407,11 @@ def test_a_model_of_trees_needs_trees(tsv, tmp_path):
         ({"train": "a", "input": "texts"}, "unknown input 'texts'"),
         ({"train": "a", "text_column": ["a", "b", "c"]}, "text_column: expected one or two names"),
         ({"train": "a", "text_column": 3}, "text_column: expected a list of names"),
+        ({"train": "a", "text_column": ["a", 3]}, "text_column: expected a list of names"),
         ({"train": "a", "label_column": 3}, "label_column: expected a string"),
         ({"train": "a", "regression": "yes"}, "regression: expected true or false"),
         ({"train": "a", "labels": "pos"}, "labels: expected a list of different strings"),
+        ({"train": "a", "labels": ["x", "x"]}, "labels: expected a list of different strings"),
         ({"trian": "a"}, "unknown option 'trian' of task own: .* mean 'train'"),
     ],
 )
@@ -398,9 +421,21 @@ def test_wrong_options(options, message):
 
 
 def test_the_options_make_the_same_task_again(tsv):
-    task = get_task("own", train=str(tsv), text_column="text", label_column="1")
+    task = get_task("own", train=str(tsv), text_column="text", label_column="1", num_folds=2)
     again = get_task("own", **json.loads(json.dumps(task.options)))
     assert again.options == task.options
+    assert task.options["text_column"] == ["text"]
+    assert not {"labels", "dev", "train_trees"} & set(task.options)
+
+
+def test_paths_are_made_absolute(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    given = {"train": "a.tsv", "dev": {"x": "b.txt"}, "dev_trees": "c.trees"}
+    options = get_task("own", **given).options
+    here = tmp_path.resolve()
+    assert options["train"] == str(here / "a.tsv")
+    assert options["dev"] == {"x": str(here / "b.txt")}
+    assert options["dev_trees"] == [str(here / "c.trees")]
 
 
 def test_nothing_is_held_out_of_a_stream(tsv):
@@ -466,8 +501,10 @@ def test_movie_reviews_as_trees(parses_dir):
 
 def test_scores_are_held_out_whatever_they_are(tmp_path):
     train = write_tsv(tmp_path / "train.tsv", [(f"{i}.5", f"text {i}") for i in range(30)])
-    data = get_task("own", train=str(train), regression=True).load(tree_kind="words")
-    assert data.source.counts == {"train": 24, "dev": 3, "test": 3}
+    task = get_task("own", train=str(train), regression=True)
+    assert task.goal == "regression"
+    counts = task.load(tree_kind="words").source.counts
+    assert counts == {"train": 24, "dev": 3, "test": 3}
 
 
 def test_scores_are_described_by_their_range(tmp_path):
