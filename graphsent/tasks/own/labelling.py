@@ -43,7 +43,7 @@ def labelled(
     """
     _check_kind(kind_of(content), tree_kind, path, is_pair=is_pair)
     assert not isinstance(content, str)
-    labels = [label] if isinstance(content, Sentence) else list(map(code, content.labels))
+    labels = list(map(code, content.labels))
     if isinstance(content, Sentence) or (tree_kind == WORDS and not any(labels)):
         return Sentence(content.words, label)
     labels[content.root] = label
