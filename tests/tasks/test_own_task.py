@@ -89,6 +89,8 @@ def test_the_split_never_changes(tsv):
     data = get_task("own", train=str(tsv), split_seed=3).load(tree_kind="words")
     lines = {split: [place.line for place in data.places[split]] for split in ("dev", "test")}
     assert lines == {"dev": [5, 13, 14, 22, 34, 50], "test": [9, 17, 25, 32, 42, 54]}
+    data = get_task("own", train=str(tsv), fold=2, split=0).load(splits=["test"], tree_kind="words")
+    assert [place.line for place in data.places["test"]] == [2, 18, 23, 32, 43, 60]
 
 
 def test_the_same_text_falls_on_one_side(tmp_path):
@@ -200,6 +202,8 @@ def test_data_without_a_test_split(tsv, tmp_path):
     assert len(task.load(splits=("train",), tree_kind="words").splits["train"]) == 60
     with pytest.raises(DataError, match="there is no test split: the data have train and dev"):
         task.load(tree_kind="words")
+    with pytest.raises(DataError, match="unknown split 'trial'"):
+        task.load(splits=("trial",), tree_kind="words")
 
 
 @pytest.mark.parametrize("streamed", [False, True])
@@ -241,6 +245,7 @@ def test_a_label_that_is_not_in_train(tsv, tmp_path):
             "60 different labels in 60 examples, .* name the right column with --label-column",
         ),
         ([(str(i / 7), "x") for i in range(30)], "30 different labels .* add --regression"),
+        ([(str(i or "a"), "x") for i in range(30)], "30 different labels .* the right column"),
     ],
 )
 def test_nothing_to_learn(tmp_path, rows, message):
@@ -344,6 +349,24 @@ def test_another_file_and_its_dependency_trees(tsv, tmp_path):
     trees.write_text(word.format(1, "good", 2) + word.format(2, "film", 0) + "\n")
     (tree,) = get_task("own", train=str(tsv)).read(other, [trees])
     assert tree == DependencyTree(["good", "film"], [1, -1], labels=["", "1"])
+
+
+def test_trees_are_in_the_encoding_of_the_data(tsv, tmp_path):
+    other, trees = tmp_path / "other.tsv", tmp_path / "other.trees"
+    other.write_text("pos\tschöner Film\n", encoding="latin-1")
+    trees.write_text("(S (A schöner) (B Film))\n", encoding="latin-1")
+    (tree,) = get_task("own", train=str(tsv), encoding="latin-1").read(other, [trees])
+    assert list(tree.words) == ["schöner", "Film"]
+
+
+def test_labels_of_pairs_in_dev(tmp_path):
+    train, dev = tmp_path / "train.tsv", tmp_path / "dev.tsv"
+    rows = ["label\ttext1\ttext2", "pos\ta\tb", "neg\tc\td"]
+    for path, lines in ((train, rows), (dev, rows[:2])):
+        path.write_text("\n".join([*lines, ""]))
+    assert not get_task("own", train=str(train), dev=str(train), split=0).checked().problems
+    (problem,) = get_task("own", train=str(train), dev=str(dev), split=0).checked().problems
+    assert problem.startswith("dev: all 1 examples have the label 'pos': expected several")
 
 
 def test_another_file_is_tokenized_as_the_data_are(tsv, tmp_path):
