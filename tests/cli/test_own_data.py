@@ -209,7 +209,7 @@ def test_labels_of_a_configuration_are_not_those_of_other_data(tsv, tmp_path, ca
     assert main(["train", *flags, "--labels", "0", "1", f"--out={tmp_path}/d"]) == 2
     assert "unknown label '2': expected one of 0, 1" in capsys.readouterr().err
     assert main(["train", *flags, "--labels", "0", "0", f"--out={tmp_path}/d"]) == 2
-    assert "labels: expected a list of different strings" in capsys.readouterr().err
+    assert "labels: expected one or more different names" in capsys.readouterr().err
 
 
 def test_thousands_of_classes_are_not_drawn(tmp_path, capsys):

@@ -53,12 +53,12 @@ class OwnOptions:
         for name in _LISTS:
             value = getattr(self, name)
             value = [value] if isinstance(value, str) else value
-            self._require(name, _are_strings(value), "a list of names")
+            self._require(name, _are_names(value), "a list of names")
             self._set(name, tuple(map(full_path, value) if name.endswith("trees") else value))
         self._require("label_column", isinstance(self.label_column, str | None), "a string")
         if self.labels is not None:
-            are_names = _are_strings(self.labels) and len(set(self.labels)) == len(self.labels)
-            self._require("labels", are_names, "a list of different strings")
+            are_names = _are_names(self.labels) and len(set(self.labels)) == len(self.labels)
+            self._require("labels", self.labels and are_names, "one or more different names")
             self._set("labels", tuple(self.labels))
         self._require("regression", isinstance(self.regression, bool), "true or false")
         is_share = type(self.split) in (int, float) and 0 <= self.split < 0.5
@@ -105,7 +105,7 @@ class OwnOptions:
             return None
         if given and isinstance(given, str | Path):
             return full_path(given)
-        is_map = isinstance(given, Mapping) and given and _are_strings([*given, *given.values()])
+        is_map = isinstance(given, Mapping) and given and _are_names([*given, *given.values()])
         self._require(split, is_map, "a file, or a file for each label")
         labels = [label.strip() for label in given]
         are_labels = all(map(is_label, labels)) and len(set(labels)) == len(labels)
@@ -148,5 +148,6 @@ class OwnOptions:
         return {split: share for split, share in shares.items() if share and not self.files(split)}
 
 
-def _are_strings(values: Any) -> bool:
-    return isinstance(values, list | tuple) and all(isinstance(value, str) for value in values)
+def _are_names(values: Any) -> bool:
+    is_list = isinstance(values, list | tuple)
+    return is_list and all(isinstance(value, str) and value for value in values)
