@@ -173,6 +173,7 @@ BROKEN_NPZ = {
     "pickled": (npz(TWO, words=np.array(["a", None])), "damaged or truncated.*pickle"),
     "words of numbers": (npz(TWO, words=np.arange(2)), "'words': expected 1 dimension.*int64"),
     "flat": (npz(TWO, vectors=np.ones(2)), r"'vectors': expected 2 dimension.*\(2,\)"),
+    "dimension 0": (npz(TWO, vectors=np.ones((2, 0))), "'vectors': expected at least one number"),
     "lengths": (npz(TWO, index=np.zeros(3, int)), "2 words but 3 entries in 'index'"),
     "outside": (npz(TWO, index=np.array([0, 2])), "runs from 0 to 2, but there are 2 vectors"),
     "negative": (npz(TWO, index=np.array([0, -1])), "runs from -1 to 0, but there are 2 vectors"),

@@ -20,7 +20,8 @@ def read_npz(path: Path, wanted: Collection[str]) -> FileVectors:
     """Reads the vectors of the wanted words from an ``.npz`` file.
 
     It holds ``words``, (num_words,) unicode, ``vectors``, (num_vectors, dimension) floating point,
-    and ``index``, (num_words,) integer, the row of ``vectors`` for each word.
+    and ``index``, (num_words,) integer, the row of ``vectors`` for each word. The dimension is at
+    least 1.
 
     Args:
         path: The archive, gzipped or not.
@@ -65,6 +66,8 @@ def _load_arrays(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
                 f"shape {arrays[name].shape} of {arrays[name].dtype}"
             )
     words, vectors, index = (arrays[name] for name in _ARRAYS)
+    if vectors.shape[1] == 0:
+        raise DataError(f"{path}: 'vectors': expected at least one number per vector, got none")
     if len(words) != len(index):
         raise DataError(f"{path}: {len(words)} words but {len(index)} entries in 'index'")
     if len(index) and not 0 <= index.min() <= index.max() < len(vectors):
