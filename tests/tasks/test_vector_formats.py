@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import re
+import zipfile
 
 import numpy as np
 import pytest
@@ -193,6 +194,22 @@ def test_an_archive_without_an_array_says_which(tmp_path):
     path = tmp_path / "partial.npz"
     np.savez(path, words=np.array(["a"]), vectors=np.ones((1, 2)))
     with pytest.raises(DataError, match="expected the arrays words, vectors and index; no 'index'"):
+        load_vectors(path, ["a"])
+
+
+def test_an_archive_that_claims_more_vectors_than_memory_holds_is_damaged(tmp_path):
+    path = write(tmp_path / "a.npz", npz(TWO))
+    header = {"descr": "<f4", "fortran_order": False, "shape": (1 << 45, 2)}
+    with np.load(path) as archive:
+        arrays = dict(archive)
+    with zipfile.ZipFile(path, "w") as opened:
+        for name, array in arrays.items():
+            with opened.open(f"{name}.npy", "w") as file:
+                if name == "vectors":
+                    np.lib.format.write_array_header_1_0(file, header)
+                else:
+                    np.lib.format.write_array(file, array)
+    with pytest.raises(DataError, match=r"a\.npz: damaged or truncated NumPy archive"):
         load_vectors(path, ["a"])
 
 
