@@ -141,7 +141,7 @@ def test_a_failed_save_keeps_the_old_file(tmp_path):
     ("content", "message"),
     [
         (b"[", "expected a vocabulary in JSON"),
-        pytest.param(b"[" * 100_000, "expected a vocabulary in JSON: .*recursion", id="nested"),
+        pytest.param(b"[" * 100_000, "expected a vocabulary in JSON", id="nested"),
         (b"\xff", "expected UTF-8 text"),
         (b"[]", "expected a JSON object with 'format_version' and 'words'"),
         (b'{"words": ["<unk>"]}', "expected a JSON object with 'format_version' and 'words'"),
