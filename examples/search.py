@@ -94,11 +94,11 @@ def search(
             raise DataError(f"--choose {name}: expected different values, got {values}")
         for value in values:  # before trials that take hours
             RunConfig.from_dict(_config(configuration, {**first, name: value}))
-    record = {"configuration": configuration.name, "shipped": configuration.config}
+    record: dict[str, Any] = {"configuration": configuration.name, "shipped": configuration.config}
     record |= {"choices": choices, "seeds": num_seeds, "trials": []}
     path.parent.mkdir(parents=True, exist_ok=True)
     trials = _kept(path, record)
-    space = {
+    space: dict[str, optuna.distributions.BaseDistribution] = {
         name: optuna.distributions.CategoricalDistribution(values)
         for name, values in choices.items()
     }
