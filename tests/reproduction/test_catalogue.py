@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import functools
 import json
+import re
 
 import pytest
 
@@ -12,6 +15,7 @@ from graphsent.reproduction import Catalogue, FinishedRuns, entries, verdicts
 from graphsent.reproduction.configurations import different_settings
 from graphsent.reproduction.markdown import as_markdown, summary
 from graphsent.tasks import get_task
+from graphsent.training import RunConfig
 from graphsent.training.building import completed, model_options
 
 SHIPPED = Catalogue()
@@ -193,10 +197,48 @@ def test_unknown_names(catalogue):
         catalogue.configuration("nbow")
 
 
-def test_the_guide_states_what_the_searches_took(repository):
+@pytest.fixture
+def searches(repository):
     files = (repository / "docs" / "results" / "search").rglob("*.json")
-    searches = [json.loads(path.read_text(encoding="utf-8")) for path in files]
-    trials = [trial for each in searches if "choices" in each for trial in each["trials"]]
+    found = [json.loads(path.read_text(encoding="utf-8")) for path in files]
+    return [each for each in found if "choices" in each]
+
+
+def test_the_settings_of_each_configuration_are_a_recorded_trial(searches):
+    """Or those of another configuration, with other trees or without a part of the model."""
+    tried = set()
+    for each in searches:
+        for trial in each["trials"]:
+            config = copy.deepcopy(each["shipped"])  # when the search was made
+            for setting, value in trial["settings"].items():
+                *groups, name = setting.split(".")
+                group = functools.reduce(lambda part, key: part.setdefault(key, {}), groups, config)
+                group[name] = value
+            tried.add(complete(config))
+    found = {
+        name
+        for name, configuration in SHIPPED.configurations.items()
+        if complete(configuration.config) in tried
+    }
+    for name in SHIPPED.configurations.keys() - found:
+        configuration = SHIPPED.configurations[name]
+        other = re.fullmatch(r"as for `(\S+)`", configuration.chosen)
+        assert other is not None, name
+        assert other[1] in found, name
+        different = different_settings(configuration, SHIPPED.configurations[other[1]])
+        assert not different.keys() - {"trees", "branches", "directions", "lexicalized"}, name
+
+
+def complete(config):
+    """All settings except those that each run of a trial has of its own."""
+    settings = completed(RunConfig.from_dict(config)).to_dict()
+    del settings["training"]["seed"]
+    settings["task_options"].pop("fold", None)
+    return json.dumps(settings, sort_keys=True)
+
+
+def test_the_guide_states_what_the_searches_took(searches, repository):
+    trials = [trial for each in searches for trial in each["trials"]]
     hours = sum(trial["minutes"] for trial in trials) / 60
     guide = (repository / "docs" / "guide" / "reproduce.md").read_text(encoding="utf-8")
     assert f"{len(trials)} trials, which took {hours:.0f} CPU hours" in " ".join(guide.split())
